@@ -162,7 +162,7 @@ struct kind {
                        // them.
     // What it keeps of that which we wrote ourselves: our annotations, status. Never wakes. Written
     // behind the spec with the same writer, so that it may refer back. NULL: nothing.
-    void (*pack_ours)(const struct value *object, struct pack_writer *out);
+    void (*pack_managed)(const struct value *object, struct pack_writer *out);
     // All rules beyond the shape. Callers act on an object only if kind_check passed too; on one
     // that did not, a field of the wrong type reads as absent. May be NULL.
     void (*validate)(const struct value *object, struct findings *findings);

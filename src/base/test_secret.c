@@ -54,7 +54,7 @@ static void equality_is_by_content(void **state)
     assert_true(secret_equal(NULL, NULL));
 }
 
-static void trailing_newline_is_told(void **state)
+static void trailing_newline_is_reported(void **state)
 {
     (void)state;
     CLEANUP(secret) struct secret *with = secret_new("key\n", 4);
@@ -100,7 +100,7 @@ int main(void)
         cmocka_unit_test(secret_keeps_a_copy),
         cmocka_unit_test(last_reference_frees),
         cmocka_unit_test(equality_is_by_content),
-        cmocka_unit_test(trailing_newline_is_told),
+        cmocka_unit_test(trailing_newline_is_reported),
         cmocka_unit_test(fingerprint_is_the_front_of_sha256),
         cmocka_unit_test(a_short_one_is_told),
         cmocka_unit_test(no_dump_of_the_process_holds_any),

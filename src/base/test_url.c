@@ -46,7 +46,7 @@ static void urls_are_normalised(void **state)
     }
 }
 
-static void parts_are_told(void **state)
+static void parts_are_reported(void **state)
 {
     (void)state;
     struct url url;
@@ -221,7 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_are_normalised),
-        cmocka_unit_test(parts_are_told),
+        cmocka_unit_test(parts_are_reported),
         cmocka_unit_test(wrong_urls_are_refused_by_name),
         cmocka_unit_test(sizes_are_capped),
         cmocka_unit_test(addresses_are_read),

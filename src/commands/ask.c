@@ -241,7 +241,7 @@ static void begin(struct ask *ask, struct view_row *row)
     question->row = NULL;
 }
 
-static void tell_done(void *context)
+static void report_done(void *context)
 {
     struct ask *ask = context;
     ask->done(ask->context);
@@ -267,7 +267,7 @@ struct ask *ask_new(const struct ask_options *options, struct view *view, loop_c
     *ask = (struct ask){.options = *options, .view = view, .done = done, .context = context};
     if (!ask->options.timeout_ms)
         ask->options.timeout_ms = TIMEOUT_MS;
-    ask->end = (struct loop_timer){.call = tell_done, .context = ask};
+    ask->end = (struct loop_timer){.call = report_done, .context = ask};
     view->is_asked = true;
     pump(ask);
     return ask;

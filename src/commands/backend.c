@@ -75,27 +75,27 @@ const char *backend_late_text(struct arena *arena, const struct configured_backe
 }
 
 // "signpost-ledger-pihole-up-cdb4ee2a-x" with "pihole-" in it: up.
-static bool is_page_of(struct text page, const struct provider *provider, struct text *name)
+static bool is_shard_of(struct text shard, const struct provider *provider, struct text *name)
 {
     AUTO_BUFFER backend = {0};
     buffer_printf(&backend, "%s-", provider->name);
     CLEANUP(ledger) struct ledger *ledger = ledger_new(backend.at, TEXT("."));
-    size_t head = strlen(LEDGER_PAGES) + backend.len;
+    size_t head = strlen(LEDGER_SHARDS) + backend.len;
     const char *tail = ledger_prefix(ledger) + head;
-    if (page.len < head || strncmp(page.at, ledger_prefix(ledger), head) != 0)
+    if (shard.len < head || strncmp(shard.at, ledger_prefix(ledger), head) != 0)
         return false;
-    const char *end = memmem(page.at + head, page.len - head, tail, strlen(tail));
+    const char *end = memmem(shard.at + head, shard.len - head, tail, strlen(tail));
     if (!end)
         return false;
-    *name = (struct text){page.at + head, (size_t)(end - page.at) - head};
+    *name = (struct text){shard.at + head, (size_t)(end - shard.at) - head};
     return true;
 }
 
-bool backend_of_page(struct text page, const struct provider **provider, struct text *name)
+bool backend_of_shard(struct text shard, const struct provider **provider, struct text *name)
 {
     for (size_t i = 0; i < provider_count; i++) {
         *provider = providers[i];
-        if (providers[i]->has_ledger && is_page_of(page, providers[i], name))
+        if (providers[i]->has_ledger && is_shard_of(shard, providers[i], name))
             return true;
     }
     return false;

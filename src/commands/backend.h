@@ -30,4 +30,4 @@ const struct configured_backend *backends_find(const struct configured_backends 
 const char *backend_late_text(struct arena *arena, const struct configured_backend *backend);
 // Which backend does a ledger's page of that name belong to, and whose is it? False: to none that a
 // provider's backends could have. *name is that of its label.
-bool backend_of_page(struct text page, const struct provider **provider, struct text *name);
+bool backend_of_shard(struct text shard, const struct provider **provider, struct text *name);

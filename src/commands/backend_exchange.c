@@ -35,22 +35,22 @@ static void finish(struct backend_exchange *exchange, bool is_late)
     exchange->done(exchange->context);
 }
 
-static void hear(struct backend_exchange *exchange, const struct heard *heard)
+static void handle_reply(struct backend_exchange *exchange, const struct ask_result *result)
 {
     struct moment moment = moment_of(exchange);
     exchange->call = NULL;
-    exchange->provider->hear(exchange->exchange, &moment, heard);
+    exchange->provider->handle_reply(exchange->exchange, &moment, result);
     step(exchange);
 }
 
 static void http_came(void *context, const struct http_reply *reply)
 {
-    hear(context, &(struct heard){.kind = ASK_HTTP, .http = reply});
+    handle_reply(context, &(struct ask_result){.kind = ASK_HTTP, .http = reply});
 }
 
 static void pause_over(void *context)
 {
-    hear(context, &(struct heard){.kind = ASK_WAIT});
+    handle_reply(context, &(struct ask_result){.kind = ASK_WAIT});
 }
 
 static void time_is_over(void *context)

@@ -252,7 +252,7 @@ static void check_file(struct check *check, const struct manifest_file *file)
                                            .patterns = check->patterns,
                                            .is_draft = true};
     if (!documents_read(&source, take_document, check, &err))
-        manifest_files_tell_syntax(&check->files, file->shown, &err);
+        manifest_files_report_syntax(&check->files, file->shown, &err);
     else if (before == check->object_count + check->skipped_count)
         report_add(&check->report, REPORT_WARNING, (struct spot){file->shown, 1, 1},
                    "the file holds no object");
@@ -327,7 +327,7 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
-static int tell_text(struct check *check, struct invocation *invocation)
+static int report_text(struct check *check, struct invocation *invocation)
 {
     AUTO_BUFFER text = {0};
     write_text(&text, check);
@@ -336,7 +336,7 @@ static int tell_text(struct check *check, struct invocation *invocation)
 }
 
 // One document, with what was found live in it.
-static int tell_json(struct check *check, struct invocation *invocation)
+static int report_json(struct check *check, struct invocation *invocation)
 {
     AUTO_BUFFER text = {0};
     AUTO_BUFFER live = {0};
@@ -346,18 +346,18 @@ static int tell_json(struct check *check, struct invocation *invocation)
     return worse(code, put(check, &text));
 }
 
-static int tell(struct check *check, struct invocation *invocation)
+static int report_check(struct check *check, struct invocation *invocation)
 {
     bool is_json = !strcmp(option_text(invocation, "output"), "json");
-    return is_json ? tell_json(check, invocation) : tell_text(check, invocation);
+    return is_json ? report_json(check, invocation) : report_text(check, invocation);
 }
 
 // Then there is no folder to look at.
 static bool is_of_cluster(const struct invocation *invocation)
 {
-    struct place place;
+    struct configured_store place;
     struct error err;
-    return option_flag(invocation, "live") && place_find(&place, invocation, &err) &&
+    return option_flag(invocation, "live") && configured_store_find(&place, invocation, &err) &&
            place.is_cluster;
 }
 
@@ -371,14 +371,14 @@ static int check_all(struct check *check, struct invocation *invocation)
     for (size_t i = 0; i < count; i++)
         manifest_files_add(&check->files, paths[i]);
     read_files(check);
-    return tell(check, invocation);
+    return report_check(check, invocation);
 }
 
 // Without paths it is the store's folder that is checked.
 static bool check_place(const struct invocation *invocation, struct error *err)
 {
     return invocation->argument_count || is_of_cluster(invocation) ||
-           place_check_folder(invocation, err);
+           configured_store_check_folder(invocation, err);
 }
 
 static bool check_words(const struct invocation *invocation, struct error *err)

@@ -72,7 +72,7 @@ static void say(struct live *live, bool is_ok, const char *what, const char *tex
 
 static void ask_next_kind(struct live *live);
 
-static void kind_heard(void *context, const struct api_reply *reply)
+static void kind_answered(void *context, const struct api_reply *reply)
 {
     struct live *live = context;
     const struct kind *kind = kinds[live->kind_at++];
@@ -106,17 +106,18 @@ static void ask_next_kind(struct live *live)
     live->are_kinds_done = live->kind_at == kind_count;
     if (live->are_kinds_done)
         return;
-    const char *const *namespaces = place_namespaces(&live->setup.place);
+    const char *const *namespaces = configured_store_namespaces(&live->setup.place);
     const struct kind *kind = kinds[live->kind_at];
     api_path(&path, kind, kind->is_namespaced && namespaces ? text_of(namespaces[0]) : TEXT(""),
              TEXT(""), NULL);
     buffer_add_text(&path, "?limit=1");
-    api_send(live->api, &(struct api_request){.method = "GET", .path = path.at}, kind_heard, live);
+    api_send(live->api, &(struct api_request){.method = "GET", .path = path.at}, kind_answered,
+             live);
 }
 
 // ---- rights -------------------------------------------------------------------------------------
 
-static void tell_rights(struct live *live)
+static void report_rights(struct live *live)
 {
     struct store_check checks[CHECKS_MAX];
     size_t count = access_checks(live->access, checks, CHECKS_MAX);
@@ -172,7 +173,7 @@ static void ask_cluster(struct live *live, struct kube_access *access)
         .rights = rights_of(live),
         .own_namespace = live->setup.place.own_namespace,
         .lease_namespace = setup_lease_namespace(&live->setup),
-        .namespaces = place_namespaces(&live->setup.place),
+        .namespaces = configured_store_namespaces(&live->setup.place),
     });
     live->timer = (struct loop_timer){.call = look, .context = live};
     access_start(live->access);
@@ -182,7 +183,7 @@ static void ask_cluster(struct live *live, struct kube_access *access)
     loop_run(world->loop);
     loop_timer_cancel(world->loop, &deadline);
     loop_timer_cancel(world->loop, &live->timer);
-    tell_rights(live);
+    report_rights(live);
     access_free(live->access);
     api_free(live->api);
 }
@@ -191,7 +192,7 @@ static void ask_cluster(struct live *live, struct kube_access *access)
 static bool is_there(struct live *live, struct error *err)
 {
     const struct kind *any[] = {&dnsplan_kind};
-    struct place place = live->setup.place;
+    struct configured_store place = live->setup.place;
     CLEANUP(look)
     struct look *look =
         look_new(&place, any, COUNT_OF(any), option_ms(live->invocation, "timeout"), err);
@@ -204,7 +205,7 @@ static bool check_cluster(struct live *live, struct error *err)
         return false;
     if (!process_world_init(&live->process, live->invocation, err))
         return false;
-    struct kube_access *access = place_access(&live->setup.place, err);
+    struct kube_access *access = configured_store_access(&live->setup.place, err);
     if (access)
         ask_cluster(live, access);
     process_world_done(&live->process);
@@ -222,25 +223,25 @@ static void health(void *context, const char *class_name, const struct outcome *
         outcome->is_done ? "its server answers and takes our signature" : outcome->error->text);
 }
 
-static void take_pages(void *context, const struct store_page *pages, size_t count)
+static void take_shards(void *context, const struct store_shard *shards, size_t count)
 {
     struct live *live = context;
-    ledger_memory_take(&live->memory, pages, count);
+    ledger_memory_take(&live->memory, shards, count);
     for (size_t i = 0; i < count; i++)
-        buffer_printf(&live->ledgers, "%.*s\n", TEXT_ARGS(pages[i].name));
+        buffer_printf(&live->ledgers, "%.*s\n", TEXT_ARGS(shards[i].name));
 }
 
 // Warns of backends that a ledger remembers and no setting names any more: what is ours there
 // stays.
-static void tell_given_up(struct live *live)
+static void report_given_up(struct live *live)
 {
     const struct provider *provider;
-    struct text rest = buffer_text(&live->ledgers), page, name, last = {0};
-    while (text_cut(&rest, '\n', &page)) {
+    struct text rest = buffer_text(&live->ledgers), shard, name, last = {0};
+    while (text_cut(&rest, '\n', &shard)) {
         AUTO_BUFFER backend = {0};
         AUTO_BUFFER what = {0};
         AUTO_BUFFER text = {0};
-        if (!backend_of_page(page, &provider, &name) || text_equal(name, last))
+        if (!backend_of_shard(shard, &provider, &name) || text_equal(name, last))
             continue;
         last = name;
         buffer_printf(&backend, "%s-%.*s", provider->name, TEXT_ARGS(name));
@@ -255,7 +256,7 @@ static void tell_given_up(struct live *live)
     }
 }
 
-static void tell_backend(void *context, const char *level, const char *what, const char *text)
+static void report_backend(void *context, const char *level, const char *what, const char *text)
 {
     struct live *live = context;
     write_line(live, level, what, text);
@@ -271,12 +272,12 @@ static bool probe_backends(struct live *live, struct error *err)
         .owner_id = given ? given : live->owner_id,
         .memory = &live->memory,
         .timeout_ms = option_ms(live->invocation, "timeout"),
-        .told = tell_backend,
+        .told = report_backend,
         .context = live,
     };
     if (!live->setup.backends.count)
         return true;
-    tell_given_up(live);
+    report_given_up(live);
     return read_probe(&probe, err);
 }
 
@@ -288,7 +289,7 @@ static bool try_backends(struct live *live, struct error *err)
     struct write_probe probe = {
         .setup = &live->setup,
         .timeout_ms = option_ms(live->invocation, "timeout"),
-        .told = tell_backend,
+        .told = report_backend,
         .context = live,
     };
     if (!option_flag(live->invocation, "write") || !live->setup.backends.count || live->has_error)
@@ -312,7 +313,7 @@ static void warn_of_names(struct live *live, const char *what,
     write_line(live, "warn", what, text.at);
 }
 
-static void tell_obstacle(struct live *live, const struct proposal_obstacle *obstacle)
+static void report_obstacle(struct live *live, const struct proposal_obstacle *obstacle)
 {
     AUTO_BUFFER what = {0};
     if (!strcmp(obstacle->reason, reason_name(REASON_PAUSED))) // somebody wants it so
@@ -333,7 +334,7 @@ static bool check_classes(struct live *live, struct error *err)
         .leaves_backends = true,
         .timeout_ms = option_ms(live->invocation, "timeout"),
         .health = health,
-        .pages = live->setup.backends.count ? take_pages : NULL,
+        .shards = live->setup.backends.count ? take_shards : NULL,
         .context = live,
     };
     if (!run_dry(&dry_run, &live->proposal, err))
@@ -342,7 +343,7 @@ static bool check_classes(struct live *live, struct error *err)
     if (dry_run.owner_fault)
         write_line(live, "warn", "owner id", dry_run.owner_fault);
     for (size_t i = 0; i < live->proposal.obstacle_count; i++)
-        tell_obstacle(live, &live->proposal.obstacles[i]);
+        report_obstacle(live, &live->proposal.obstacles[i]);
     return true;
 }
 

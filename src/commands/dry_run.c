@@ -46,14 +46,14 @@ static void answered(struct stage *stage)
 
 // ---- health -------------------------------------------------------------------------------------
 
-struct asked {
+struct parsed_query {
     struct stage *stage;
     const char *class_name;
 };
 
 static void healthy(void *context, const struct change_request_result *result)
 {
-    const struct asked *asked = context;
+    const struct parsed_query *asked = context;
     struct stage *stage = asked->stage;
     const struct dry_run *dry_run = stage->dry_run;
     dry_run->health(dry_run->context, asked->class_name, result->outcome);
@@ -65,8 +65,8 @@ static void ask_class(void *context, const struct object *object)
     struct stage *stage = context;
     struct arena *arena = stage->dry_run->setup->invocation->arena;
     struct text name = object_name(object);
-    struct asked *asked = arena_new_of(arena, struct asked);
-    *asked = (struct asked){stage, arena_copy(arena, name.at, name.len)};
+    struct parsed_query *asked = arena_new_of(arena, struct parsed_query);
+    *asked = (struct parsed_query){stage, arena_copy(arena, name.at, name.len)};
     stage->asked_count++;
     engine_ask(stage->engine, arena_printf(arena, "class-%s", asked->class_name), NO_TRACE, healthy,
                asked);
@@ -78,19 +78,19 @@ static void preview_came(void *context)
 }
 
 // What cannot be read is told by who keeps it.
-static void pages_came(void *context, const struct store_reply *reply)
+static void shards_came(void *context, const struct store_reply *reply)
 {
     struct stage *stage = context;
     const struct dry_run *dry_run = stage->dry_run;
     if (reply->is_ok)
-        dry_run->pages(dry_run->context, reply->pages, reply->page_count);
+        dry_run->shards(dry_run->context, reply->shards, reply->shard_count);
     answered(stage);
 }
 
-static void ask_pages(struct stage *stage)
+static void ask_shards(struct stage *stage)
 {
     stage->asked_count++;
-    store_read_pages(stage->store, NULL, LEDGER_PAGES, pages_came, stage);
+    store_read_shards(stage->store, NULL, LEDGER_SHARDS, shards_came, stage);
 }
 
 static void rested(void *context)
@@ -101,8 +101,8 @@ static void rested(void *context)
     stage->is_done = true;
     if (stage->dry_run->health)
         cache_each(stage->store->cache, &dnsclass_kind, ask_class, stage);
-    if (stage->dry_run->pages)
-        ask_pages(stage);
+    if (stage->dry_run->shards)
+        ask_shards(stage);
     stage->asked_count += previews_look(stage->dry_run->previews, stage->arena, stage->engine,
                                         stage->store, preview_came, stage);
     if (!stage->asked_count)
@@ -222,7 +222,7 @@ static bool input(struct stage *stage, struct proposal *out, struct error *err)
     engine_plan(stage->engine, &calls);
     if (!setup_read_folder(stage->dry_run->setup, out->arena, &reader, err))
         return false;
-    previews_tell(stage->dry_run->previews, out);
+    previews_report(stage->dry_run->previews, out);
     proposal_close(out);
     return true;
 }
@@ -327,7 +327,7 @@ static bool look_at_cluster(struct dry_run *dry_run, struct error *err)
         return look_refuse(look, err);
     AUTO_BUFFER what = {0};
     buffer_printf(&what, "planned without the controllers %s", left_out.at);
-    look_tell(look, what.at);
+    look_report(look, what.at);
     return true;
 }
 

@@ -20,7 +20,7 @@ struct dry_run {
     // told.
     void (*health)(void *context, const char *class_name, const struct outcome *outcome);
     // All pages of ledgers. May be NULL, as may the next.
-    void (*pages)(void *context, const struct store_page *pages, size_t count);
+    void (*shards)(void *context, const struct store_shard *shards, size_t count);
     // Of all that was read, in the end.
     void (*look)(void *context, const struct cache *cache);
     void *context;

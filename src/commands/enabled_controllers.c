@@ -65,7 +65,7 @@ static bool is_enabled_controllers(const struct invocation *invocation,
 {
     if (runs_by_itself(invocation, controller, names))
         return true;
-    for (size_t i = 0; controller->hold && i < controller_count; i++)
+    for (size_t i = 0; controller->ask_approval && i < controller_count; i++)
         if (controllers[i]->open && runs_by_itself(invocation, controllers[i], names))
             return true;
     return false;
@@ -105,7 +105,7 @@ bool controller_reads(const struct controller *controller, const struct kind *ki
 
 bool controller_does_without(const struct controller *controller)
 {
-    return controller->hold || dependency_next(controller, REUSES_BACKENDS, NULL);
+    return controller->ask_approval || dependency_next(controller, REUSES_BACKENDS, NULL);
 }
 
 bool enabled_controllers_reads(const struct enabled_controllers *enabled_controllers,
@@ -121,7 +121,7 @@ bool enabled_controllers_is_about(const struct enabled_controllers *enabled_cont
                                   const struct kind *kind)
 {
     for (size_t i = 0; i < enabled_controllers->count; i++)
-        if (!enabled_controllers->items[i]->hold &&
+        if (!enabled_controllers->items[i]->ask_approval &&
             controller_reads(enabled_controllers->items[i], kind))
             return true;
     return false;

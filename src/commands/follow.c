@@ -26,17 +26,17 @@ struct followed {
     bool was_acted_on; // by `signpost run`, when it got late
 };
 
-struct heard {
+struct ask_result {
     char *path;
     struct save save;
 };
 
 struct follow {
     struct ask_options options;
-    follow_tell *tell;
+    follow_report *report_text;
     void *context;
     struct view *now;
-    struct heard *saves; // not told yet
+    struct ask_result *saves; // not told yet
     size_t save_count;
     size_t save_capacity;
     struct followed **items;
@@ -51,18 +51,18 @@ struct follow {
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static void tell(struct follow *follow, const struct buffer *text)
+static void report_text(struct follow *follow, const struct buffer *text)
 {
     AUTO_BUFFER line = {0};
     text_clean(&line, buffer_text(text), SHOWN_OCTETS_MAX);
-    follow->tell(follow->context, buffer_text(&line));
+    follow->report_text(follow->context, buffer_text(&line));
 }
 
-static void mark_told(struct follow *follow, const char *path)
+static void mark_reported(struct follow *follow, const char *path)
 {
     for (size_t i = 0; i < follow->save_count; i++)
-        if (news_save_covers(&follow->saves[i].save, path))
-            follow->saves[i].save.is_told = true;
+        if (follow_save_covers(&follow->saves[i].save, path))
+            follow->saves[i].save.is_reported = true;
 }
 
 // ---- what is followed ---------------------------------------------------------------------------
@@ -71,7 +71,7 @@ static struct followed *find_item(const struct follow *follow, const struct view
 {
     for (size_t i = 0; i < follow->count; i++) {
         const struct view_row *other = &follow->items[i]->change.row;
-        if (!strcmp(other->object, row->object) && news_is_same_question(other, row))
+        if (!strcmp(other->object, row->object) && follow_is_same_question(other, row))
             return follow->items[i];
     }
     return NULL;
@@ -126,7 +126,7 @@ static struct view_row copy_row(struct arena *arena, const struct view_row *row)
 static const struct save *find_save(const struct follow *follow, const char *path)
 {
     for (size_t i = 0; path && i < follow->save_count; i++)
-        if (news_save_covers(&follow->saves[i].save, path))
+        if (follow_save_covers(&follow->saves[i].save, path))
             return &follow->saves[i].save;
     return NULL;
 }
@@ -150,7 +150,7 @@ static const char *known_answer(const struct view *view, const struct view_row *
 {
     for (size_t i = 0; view && i < view->count; i++) {
         const struct view_row *other = &view->rows[i];
-        if (other->has_question && news_is_same_question(other, row) &&
+        if (other->has_question && follow_is_same_question(other, row) &&
             other->answer != ANSWER_NOT_ASKED && other->answer != ANSWER_FAILED)
             return other->answer == ANSWER_NONE ? "nothing" : other->answer_text;
     }
@@ -199,7 +199,7 @@ static bool is_declared_by(const struct view *view, const struct view_row *row)
 {
     for (size_t i = 0; i < view->count; i++) {
         const struct view_row *other = &view->rows[i];
-        if (other->has_question && news_is_same_question(other, row) &&
+        if (other->has_question && follow_is_same_question(other, row) &&
             question_wants_same(&other->question, &row->question))
             return true;
     }
@@ -212,7 +212,7 @@ static void begin_declared(struct follow *follow, const struct view *old,
     if (!before && is_declared_by(old, row))
         return;
     struct followed *item = begin(follow, old, row);
-    if (item && before && before->question.has_ttl && news_is_same_question(before, row) &&
+    if (item && before && before->question.has_ttl && follow_is_same_question(before, row) &&
         question_wants_same(&before->question, &row->question))
         item->change.before_ttl_s = before->question.ttl_s;
 }
@@ -233,7 +233,7 @@ static void begin_changed(struct follow *follow, const struct view *old, const s
         const struct view_row *row = &now->rows[i];
         const struct view_row *before = view_find(old, row->object);
         bool is_new = !before || !before->has_question;
-        if (row->has_question && (is_new || news_is_declared_anew(before, row)))
+        if (row->has_question && (is_new || follow_is_declared_anew(before, row)))
             begin_declared(follow, old, is_new ? NULL : before, row);
     }
 }
@@ -243,7 +243,7 @@ static void begin_removed(struct follow *follow, const struct view *old, const s
     for (size_t i = 0; i < old->count; i++) {
         const struct view_row *row = &old->rows[i];
         const struct view_row *after = view_find(now, row->object);
-        bool stays = after && after->has_question && news_is_same_question(row, after);
+        bool stays = after && after->has_question && follow_is_same_question(row, after);
         if (row->has_question && !stays)
             begin_removal(follow, old, now, row);
     }
@@ -266,21 +266,21 @@ static void begin_quiet(struct follow *follow, const struct view *old, const str
     }
 }
 
-static void tell_row(struct follow *follow, struct view_row *row, bool is_first)
+static void report_row(struct follow *follow, struct view_row *row, bool is_first)
 {
     AUTO_BUFFER line = {0};
     if (row->is_refused || row->is_pending || row->is_gone || is_followed(follow, row->object))
         return;
-    news_write_row(&line, row);
+    follow_write_row(&line, row);
     if (row->told && text_is(buffer_text(&line), row->told))
         return;
     row->told = arena_copy(follow->now->arena, line.at, line.len);
-    mark_told(follow, row->path);
+    mark_reported(follow, row->path);
     if (!is_first)
-        tell(follow, &line);
+        report_text(follow, &line);
 }
 
-static void tell_gone(struct follow *follow, const struct view *old)
+static void report_gone(struct follow *follow, const struct view *old)
 {
     for (size_t i = 0; i < old->count; i++) {
         const struct view_row *row = &old->rows[i];
@@ -288,9 +288,9 @@ static void tell_gone(struct follow *follow, const struct view *old)
         if (view_find(follow->now, row->object) || is_followed(follow, row->object) || !row->told ||
             !*row->told)
             continue;
-        mark_told(follow, row->path);
+        mark_reported(follow, row->path);
         buffer_printf(&line, "%s  %s%sgone", row->object, row->what, *row->what ? "  " : "");
-        tell(follow, &line);
+        report_text(follow, &line);
     }
 }
 
@@ -306,7 +306,7 @@ static void mark_faulty(struct follow *follow, const char *fault)
 {
     for (size_t i = 0; i < follow->save_count; i++)
         if (text_starts(text_of(fault), follow->saves[i].path))
-            follow->saves[i].save.is_told = true;
+            follow->saves[i].save.is_reported = true;
 }
 
 // "web.yaml:7:3" of a fault that is gone; all of one that is new.
@@ -323,7 +323,7 @@ static void write_fault(struct buffer *out, const struct follow *follow, const s
 }
 
 // The faults of `view` that `other` does not have.
-static void tell_faults(struct follow *follow, const struct view *view, const struct view *other)
+static void report_faults(struct follow *follow, const struct view *view, const struct view *other)
 {
     for (size_t i = 0; i < view->fault_count; i++) {
         AUTO_BUFFER line = {0};
@@ -331,11 +331,11 @@ static void tell_faults(struct follow *follow, const struct view *view, const st
             continue;
         mark_faulty(follow, view->faults[i]);
         write_fault(&line, follow, view, view->faults[i]);
-        tell(follow, &line);
+        report_text(follow, &line);
     }
 }
 
-static void tell_unfollowed(struct follow *follow)
+static void report_unfollowed(struct follow *follow)
 {
     AUTO_BUFFER line = {0};
     if (!follow->unfollowed_count)
@@ -343,7 +343,7 @@ static void tell_unfollowed(struct follow *follow)
     print_count(&line, follow->unfollowed_count, "change");
     buffer_add_text(&line, " more at the same time, not followed one by one");
     follow->unfollowed_count = 0;
-    tell(follow, &line);
+    report_text(follow, &line);
 }
 
 // ---- saves --------------------------------------------------------------------------------------
@@ -357,7 +357,7 @@ static void drop_save(struct follow *follow, size_t index)
 static bool is_pending(const struct follow *follow, const struct save *save)
 {
     for (size_t i = 0; i < follow->now->count; i++)
-        if (follow->now->rows[i].is_pending && news_save_covers(save, follow->now->rows[i].path))
+        if (follow->now->rows[i].is_pending && follow_save_covers(save, follow->now->rows[i].path))
             return true;
     return false;
 }
@@ -366,7 +366,7 @@ static void mark_followed(struct follow *follow)
 {
     for (size_t i = 0; i < follow->count; i++)
         if (!follow->items[i]->change.is_quiet && !follow->items[i]->is_late)
-            mark_told(follow, follow->items[i]->change.row.path);
+            mark_reported(follow, follow->items[i]->change.row.path);
 }
 
 // Nobody shall wonder whether a save was seen.
@@ -376,12 +376,12 @@ static void settle_saves(struct follow *follow)
     for (size_t i = follow->save_count; i-- > 0;) {
         const struct save *save = &follow->saves[i].save;
         AUTO_BUFFER line = {0};
-        if (!save->is_told && is_pending(follow, save))
+        if (!save->is_reported && is_pending(follow, save))
             continue;
         buffer_printf(&line, "%s  %s; no values change by it", save->path,
                       save->is_deletion ? "deleted" : "saved");
-        if (!save->is_told)
-            tell(follow, &line);
+        if (!save->is_reported)
+            report_text(follow, &line);
         drop_save(follow, i);
     }
 }
@@ -392,14 +392,14 @@ void follow_saved(struct follow *follow, const struct save *save)
         if (!strcmp(follow->saves[i].path, save->path))
             drop_save(follow, i);
     mem_reserve(&follow->saves, &follow->save_capacity, follow->save_count + 1);
-    struct heard *heard = &follow->saves[follow->save_count++];
-    *heard = (struct heard){mem_copy_text(save->path), *save};
+    struct ask_result *heard = &follow->saves[follow->save_count++];
+    *heard = (struct ask_result){mem_copy_text(save->path), *save};
     heard->save.path = heard->path;
 }
 
 // ---- rounds of questions ------------------------------------------------------------------------
 
-static void set_told(struct follow *follow, const struct change *change)
+static void set_reported(struct follow *follow, const struct change *change)
 {
     struct view_row *row = view_find(follow->now, change->row.object);
     struct arena *arena = follow->now->arena;
@@ -414,7 +414,7 @@ static void set_told(struct follow *follow, const struct change *change)
     row->is_ahead = !row->is_right && !row->is_pending;
     if (row->is_ahead)
         return;
-    news_write_ready(&line, row);
+    follow_write_ready(&line, row);
     row->told = arena_copy(arena, line.at, line.len);
 }
 
@@ -422,7 +422,7 @@ static bool is_taken_over(const struct follow *follow, const struct view_row *ro
 {
     for (size_t i = 0; i < follow->count; i++) {
         const struct change *change = &follow->items[i]->change;
-        if (!change->is_removal && news_is_same_question(&change->row, row))
+        if (!change->is_removal && follow_is_same_question(&change->row, row))
             return true;
     }
     return false;
@@ -448,9 +448,9 @@ static bool settle_waiting(struct follow *follow, struct followed *item)
         return false;
     if (item->change.is_quiet)
         return true;
-    news_write_overdue(&line, &item->change, LIMIT_MS / 1000);
+    follow_write_overdue(&line, &item->change, LIMIT_MS / 1000);
     if (!item->was_late)
-        tell(follow, &line);
+        report_text(follow, &line);
     make_late(follow, item);
     return false;
 }
@@ -460,13 +460,13 @@ static bool settle(struct follow *follow, struct followed *item)
 {
     AUTO_BUFFER line = {0};
     const struct change *change = &item->change;
-    enum change_state state = news_judge(change);
+    enum change_state state = follow_judge(change);
     if (state == CHANGE_WAITING)
         return settle_waiting(follow, item);
-    news_write_change(&line, change, loop_unix_ms(follow->options.loop));
-    set_told(follow, change);
+    follow_write_change(&line, change, loop_unix_ms(follow->options.loop));
+    set_reported(follow, change);
     if (state != CHANGE_REPLACED || !is_taken_over(follow, &change->row))
-        tell(follow, &line);
+        report_text(follow, &line);
     return true;
 }
 
@@ -485,7 +485,7 @@ static void take_answer(struct followed *item, const struct view_row *asked)
     change->row.answer_ttl_s = asked->answer_ttl_s;
     if (strcmp(change->row.answer_text, asked->answer_text) != 0)
         change->row.answer_text = arena_copy_text(item->arena, asked->answer_text);
-    if (change->before || asked->answer == ANSWER_FAILED || news_judge(change) == CHANGE_DONE)
+    if (change->before || asked->answer == ANSWER_FAILED || follow_judge(change) == CHANGE_DONE)
         return;
     change->before = asked->answer == ANSWER_NONE ? "nothing" : change->row.answer_text;
 }
@@ -568,7 +568,7 @@ static void wake(const struct follow *follow, struct followed *item)
 static bool settle_by_status(struct follow *follow, struct followed *item)
 {
     const struct view_row *failed = find_failed(follow, &item->change);
-    if (failed && !news_is_retried(failed))
+    if (failed && !follow_is_retried(failed))
         return true;
     if (failed && !item->is_late)
         make_late(follow, item);
@@ -591,7 +591,7 @@ static void take_answers(struct follow *follow)
         struct followed *item = follow->items[i];
         const struct view_row *row = view_find(follow->now, item->change.row.object);
         if (item->is_late && row && row->has_question && row->answer != ANSWER_NOT_ASKED &&
-            news_is_same_question(row, &item->change.row))
+            follow_is_same_question(row, &item->change.row))
             take_answer(item, row);
     }
     settle_all(follow, true);
@@ -603,7 +603,7 @@ void follow_look(struct follow *follow, const struct view *old, struct view *now
     stop_round(follow);
     follow->now = now;
     if (old) {
-        news_carry(now, old);
+        follow_carry(now, old);
         begin_changed(follow, old, now);
         begin_removed(follow, old, now);
         settle_all_by_status(follow);
@@ -611,14 +611,14 @@ void follow_look(struct follow *follow, const struct view *old, struct view *now
             take_answers(follow);
         if (follow->save_count)
             begin_quiet(follow, old, now);
-        tell_gone(follow, old);
+        report_gone(follow, old);
     }
     for (size_t i = 0; i < now->count; i++)
-        tell_row(follow, &now->rows[i], !old);
+        report_row(follow, &now->rows[i], !old);
     if (old) {
-        tell_faults(follow, now, old);
-        tell_faults(follow, old, now);
-        tell_unfollowed(follow);
+        report_faults(follow, now, old);
+        report_faults(follow, old, now);
+        report_unfollowed(follow);
         settle_saves(follow);
     }
     begin_round(follow);
@@ -632,10 +632,11 @@ bool follow_is_busy(const struct follow *follow)
     return false;
 }
 
-struct follow *follow_new(const struct ask_options *options, follow_tell *tell_line, void *context)
+struct follow *follow_new(const struct ask_options *options, follow_report *report_line,
+                          void *context)
 {
     struct follow *follow = mem_new_of(struct follow);
-    *follow = (struct follow){.options = *options, .tell = tell_line, .context = context};
+    *follow = (struct follow){.options = *options, .report_text = report_line, .context = context};
     follow->options.timeout_ms = TIMEOUT_MS;
     follow->round.arena = arena_new();
     follow->timer = (struct loop_timer){.call = begin_round, .context = follow};

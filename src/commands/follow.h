@@ -1,7 +1,7 @@
 #pragma once
 
 #include "commands/ask.h"
-#include "commands/news.h"
+#include "commands/follow_text.h"
 
 // Follows each save of a manifest to the answers of a name server: what it changes is asked for
 // every 5 ms, and told in a line with the time from the save to the answer. What does not come
@@ -11,8 +11,8 @@
 
 struct follow;
 // Lines without their end; never from within follow_saved.
-typedef void follow_tell(void *context, struct text line);
-struct follow *follow_new(const struct ask_options *options, follow_tell *tell, void *context);
+typedef void follow_report(void *context, struct text line);
+struct follow *follow_new(const struct ask_options *options, follow_report *report, void *context);
 void follow_free(struct follow *follow); // accepts NULL
 
 // Before the folder is read again; `save->path` is copied.

@@ -170,8 +170,8 @@ static void write_common(struct buffer *out, struct arena *arena, const struct c
     print_wrapped(out, names.at, NAME_INDENT, COLUMNS);
 }
 
-static const struct option **options_to_tell(struct arena *arena, const struct command *command,
-                                             bool is_all, size_t *count)
+static const struct option **options_to_report(struct arena *arena, const struct command *command,
+                                               bool is_all, size_t *count)
 {
     return is_all ? command_options(arena, command, count)
                   : command_options_of(arena, command, false, count);
@@ -181,7 +181,7 @@ void help_write_command(struct buffer *out, struct arena *arena, const struct co
                         bool is_all)
 {
     size_t count;
-    const struct option **options = options_to_tell(arena, command, is_all, &count);
+    const struct option **options = options_to_report(arena, command, is_all, &count);
     buffer_printf(out, "signpost %s: %s\n\nUsage: signpost %s ", command->name, command->summary,
                   command->name);
     command_write_arguments(out, command);
@@ -197,7 +197,7 @@ void help_write_command(struct buffer *out, struct arena *arena, const struct co
     write_exit_codes(out);
 }
 
-static bool is_told(const struct option *const *told, size_t count, const struct option *option)
+static bool is_reported(const struct option *const *told, size_t count, const struct option *option)
 {
     for (size_t i = 0; i < count; i++)
         if (!strcmp(told[i]->name, option->name))
@@ -208,7 +208,7 @@ static bool is_told(const struct option *const *told, size_t count, const struct
 void help_write_options(struct buffer *out, struct arena *arena)
 {
     const struct option *told[OPTIONS_MAX];
-    size_t told_count = 0;
+    size_t reported_count = 0;
     buffer_add_text(out,
                     "Options that many commands have; `signpost help COMMAND` says which.\n\n");
     print_wrapped(out, options_doc, 0, COLUMNS);
@@ -217,9 +217,9 @@ void help_write_options(struct buffer *out, struct arena *arena)
         size_t count;
         const struct option **options = command_options_of(arena, commands[i], true, &count);
         for (size_t j = 0; j < count; j++) {
-            if (is_told(told, told_count, options[j]) || told_count == OPTIONS_MAX)
+            if (is_reported(told, reported_count, options[j]) || reported_count == OPTIONS_MAX)
                 continue;
-            told[told_count++] = options[j];
+            told[reported_count++] = options[j];
             write_option(out, options[j]);
         }
     }

@@ -23,21 +23,22 @@ static void keep_nothing(void *context, const char *fact, const char *value)
 // ---- reading ------------------------------------------------------------------------------------
 
 static void read_one(struct ledger_memory_item *item, const char *backend,
-                     const struct ledger_page *pages, size_t count)
+                     const struct ledger_shard_text *shards, size_t count)
 {
     item->ledger = ledger_new(backend, TEXT("."));
     item->view = (struct ledger_view){
         .find = find_stored, .recall = recall, .keep = keep_nothing, .context = item->ledger};
-    if (!ledger_read(item->ledger, pages, count, &item->fault))
+    if (!ledger_read(item->ledger, shards, count, &item->fault))
         error_prefix(&item->fault, "what is kept of it cannot be read: ");
 }
 
-void ledger_memory_take(struct ledger_memory *memory, const struct store_page *pages, size_t count)
+void ledger_memory_take(struct ledger_memory *memory, const struct store_shard *shards,
+                        size_t count)
 {
-    struct ledger_page *taken = mem_new_array(struct ledger_page, count + 1);
+    struct ledger_shard_text *taken = mem_new_array(struct ledger_shard_text, count + 1);
     for (size_t i = 0; i < count; i++)
-        taken[i] = (struct ledger_page){
-            .name = pages[i].name, .version = pages[i].version, .json = pages[i].text};
+        taken[i] = (struct ledger_shard_text){
+            .name = shards[i].name, .version = shards[i].version, .json = shards[i].text};
     ledger_memory_done(memory);
     memory->items = mem_new_array(struct ledger_memory_item, memory->backends->count + 1);
     for (size_t i = 0; i < memory->backends->count; i++)

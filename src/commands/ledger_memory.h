@@ -18,7 +18,8 @@ struct ledger_memory {
     } * items;              // by backend; NULL: nothing was read
 };
 // All pages there are; those that are of none of the backends do not matter.
-void ledger_memory_take(struct ledger_memory *memory, const struct store_page *pages, size_t count);
+void ledger_memory_take(struct ledger_memory *memory, const struct store_shard *shards,
+                        size_t count);
 void ledger_memory_done(struct ledger_memory *memory);
 // NULL: nothing is remembered. Borrowed from the memory.
 const struct ledger_view *ledger_memory_view(const struct ledger_memory *memory,

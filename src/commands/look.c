@@ -8,7 +8,7 @@
 #include "store/cluster/reach.h"
 
 struct look {
-    struct place *place;
+    struct configured_store *place;
     const struct kind *const *kinds;
     size_t kind_count;
     struct process_world process;
@@ -36,8 +36,8 @@ static void ask(struct look *look, struct kube_access *access, int64_t timeout_m
         .api = look->api,
         .kinds = look->kinds,
         .kind_count = look->kind_count,
-        .namespaces = place_namespaces(look->place),
-        .fallback = place_wants_all(look->place) ? NULL : look->place->own_namespace,
+        .namespaces = configured_store_namespaces(look->place),
+        .fallback = configured_store_wants_all(look->place) ? NULL : look->place->own_namespace,
         .timeout_ms = timeout_ms,
         .done = over,
         .context = look,
@@ -49,7 +49,7 @@ static bool run(struct look *look, int64_t timeout_ms, struct error *err)
 {
     if (!process_world_init(&look->process, look->place->invocation, err))
         return false;
-    struct kube_access *access = place_access(look->place, err);
+    struct kube_access *access = configured_store_access(look->place, err);
     if (!access)
         return false;
     ask(look, access, timeout_ms);
@@ -72,7 +72,7 @@ static void narrow(const struct look *look)
     look->place->only = only;
 }
 
-struct look *look_new(struct place *place, const struct kind *const *kinds, size_t count,
+struct look *look_new(struct configured_store *place, const struct kind *const *kinds, size_t count,
                       int64_t timeout_ms, struct error *err)
 {
     CLEANUP(look) struct look *look = mem_new_of(struct look);
@@ -141,7 +141,7 @@ bool look_refuse(const struct look *look, struct error *err)
     AUTO_BUFFER refusals = {0};
     AUTO_BUFFER text = {0};
     struct text rest, line;
-    const char *const *namespaces = place_namespaces(look->place);
+    const char *const *namespaces = configured_store_namespaces(look->place);
     reach_write_refusals(look->reach, &refusals, NULL, NULL);
     rest = buffer_text(&refusals);
     while (text_cut(&rest, '\n', &line))
@@ -160,7 +160,7 @@ bool look_check(const struct look *look, struct error *err)
     return are_ours_missing(look) ? set_missing(look, err) : look_refuse(look, err);
 }
 
-static void tell_lines(const struct buffer *lines, const char *what)
+static void report_lines(const struct buffer *lines, const char *what)
 {
     struct text rest = buffer_text(lines), line;
     while (text_cut(&rest, '\n', &line))
@@ -168,7 +168,7 @@ static void tell_lines(const struct buffer *lines, const char *what)
             command_fail(0, "%s: %.*s", what, TEXT_ARGS(line));
 }
 
-void look_tell(const struct look *look, const char *what)
+void look_report(const struct look *look, const char *what)
 {
     AUTO_BUFFER narrowing = {0};
     AUTO_BUFFER refusals = {0};
@@ -177,10 +177,10 @@ void look_tell(const struct look *look, const char *what)
     if (reach_is_narrowed(look->reach)) {
         reach_write_narrowing(look->reach, &narrowing);
         buffer_printf(&head, "only namespace %s is read", reach_namespaces(look->reach)[0]);
-        tell_lines(&narrowing, head.at);
+        report_lines(&narrowing, head.at);
     }
     reach_write_refusals(look->reach, &refusals, NULL, NULL);
-    tell_lines(&refusals, what);
+    report_lines(&refusals, what);
     if (are_ours_missing(look) && !set_missing(look, &err))
         command_fail(0, "%s", err.text);
 }

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/kind.h"
-#include "commands/place.h"
+#include "commands/configured_store.h"
 
 // A cluster that a command is about to read once: can it be reached, and what of it may this user
 // read? Where not all namespaces may be read and none is named, that of the kubeconfig's context
@@ -13,12 +13,12 @@
 //     CLEANUP(look) struct look *look = look_new(&place, kinds, count, timeout_ms, err);
 //     if (!look || !look_check(look, err))
 //         return false;
-//     look_tell(look, "not shown");
+//     look_report(look, "not shown");
 
 struct look;
 // Takes as long as the server does, timeout_ms at most. NULL: it cannot be asked; err says which
-// server, by which kubeconfig and context, and why. Narrows place_namespaces(place).
-struct look *look_new(struct place *place, const struct kind *const *kinds, size_t count,
+// server, by which kubeconfig and context, and why. Narrows configured_store_namespaces(place).
+struct look *look_new(struct configured_store *place, const struct kind *const *kinds, size_t count,
                       int64_t timeout_ms, struct error *err);
 void look_free(struct look *look);
 DEFINE_CLEANUP(look, look_free)
@@ -33,4 +33,4 @@ bool look_may_read(const struct look *look, const struct kind *kind); // there a
 bool look_is_forbidden(const struct look *look, const struct kind *kind);
 // On stderr, a line each: that one namespace alone is read; `what` ("not shown") and the rights
 // that are missing; that our kinds are not installed.
-void look_tell(const struct look *look, const char *what);
+void look_report(const struct look *look, const char *what);

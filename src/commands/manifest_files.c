@@ -162,8 +162,8 @@ bool manifest_files_read(struct manifest_files *files, const struct manifest_fil
     return false;
 }
 
-void manifest_files_tell_syntax(struct manifest_files *files, const char *path,
-                                const struct error *err)
+void manifest_files_report_syntax(struct manifest_files *files, const char *path,
+                                  const struct error *err)
 {
     size_t skipped = strlen(path) + 1;
     struct text rest = text_of(err->text);

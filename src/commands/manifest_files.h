@@ -41,8 +41,8 @@ void manifest_files_sort(struct manifest_files *files);
 bool manifest_files_read(struct manifest_files *files, const struct manifest_file *file,
                          struct buffer *out);
 // An error of documents_read as a finding: "web.yaml:7:3: text".
-void manifest_files_tell_syntax(struct manifest_files *files, const char *path,
-                                const struct error *err);
+void manifest_files_report_syntax(struct manifest_files *files, const char *path,
+                                  const struct error *err);
 // The fault of a document without the place that it begins with.
 const char *manifest_fault_text(const char *path, const char *fault, uint32_t line,
                                 uint32_t column);

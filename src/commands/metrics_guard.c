@@ -55,7 +55,7 @@ void metrics_guard_free(struct metrics_guard *guard)
     free(guard);
 }
 
-static void hear(void *asker, enum bearer_result result)
+static void handle_reply(void *asker, enum bearer_result result)
 {
     static const enum probes_result results[] = {
         [BEARER_ALLOWED] = PROBES_ALLOWED,
@@ -72,7 +72,7 @@ void metrics_guard_judge(struct metrics_guard *guard, struct text token, const c
     struct bearer bearer = {.token = token};
     // What is no address shares the limits of one that is unspecified.
     address_read(peer, bearer.source);
-    bearers_ask(guard->bearers, &bearer, hear, asker);
+    bearers_ask(guard->bearers, &bearer, handle_reply, asker);
 }
 
 void metrics_guard_forget(struct metrics_guard *guard, const void *asker)

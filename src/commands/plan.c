@@ -26,7 +26,7 @@ static bool put(const struct invocation *invocation, const struct proposal *prop
     return print_out(&text, err);
 }
 
-static int tell(const struct invocation *invocation, const struct proposal *proposal)
+static int report_plan(const struct invocation *invocation, const struct proposal *proposal)
 {
     struct error err;
     if (!put(invocation, proposal, &err))
@@ -56,7 +56,7 @@ static int plan_run(struct invocation *invocation)
         .takes_part = true,
         .previews = &previews,
     };
-    int code = run_dry(&dry_run, &proposal, &err) ? tell(invocation, &proposal)
+    int code = run_dry(&dry_run, &proposal, &err) ? report_plan(invocation, &proposal)
                                                   : command_fail(2, "%s", err.text);
     previews_close(&previews);
     if (dry_run.is_part)

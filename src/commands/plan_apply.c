@@ -83,7 +83,7 @@ static void write_result(struct buffer *out, const struct proposal_change *chang
     buffer_add_char(out, '\n');
 }
 
-static int tell(const struct apply *apply)
+static int report_apply(const struct apply *apply)
 {
     AUTO_BUFFER text = {0};
     size_t counts[COUNT_OF(ends)] = {0};
@@ -204,7 +204,7 @@ static int wait_for_holder(struct apply *apply)
             return command_fail(1, "%s", err.text);
         is_known = true;
         if (is_over || !left_ms(apply))
-            return tell(apply);
+            return report_apply(apply);
         approve_held(apply);
         pause_after(apply, loop_mono_ms(apply->loop) - begun_ms);
     }
@@ -222,10 +222,10 @@ static int carry_out(struct apply *apply)
         .results = arena_new_array(apply->plan.arena, struct carry_result, apply->plan.count + 1),
     };
     if (!apply->plan.count)
-        return tell(apply);
+        return report_apply(apply);
     if (!plan_carry(&apply->carry, &err))
         return command_fail(1, "%s", err.text);
-    return apply->carry.holder ? wait_for_holder(apply) : tell(apply);
+    return apply->carry.holder ? wait_for_holder(apply) : report_apply(apply);
 }
 
 static int apply_run_opened(struct apply *apply, const char *checksum)

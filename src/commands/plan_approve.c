@@ -3,7 +3,7 @@
 #include "commands/print.h"
 #include "commands/process.h"
 
-static int tell(const struct consent *consent)
+static int report_consent(const struct consent *consent)
 {
     AUTO_BUFFER text = {0};
     struct error err;
@@ -16,15 +16,15 @@ static int tell(const struct consent *consent)
 static int approve_run(struct invocation *invocation)
 {
     struct error err;
-    struct place place;
+    struct configured_store place;
     struct consent consent = {.arena = invocation->arena, .place = &place};
     if (invocation->argument_count != 1)
         return command_fail(2, "give the name of one DNSPlan; `signpost status` lists them");
     consent.name = invocation->arguments[0];
-    if (!place_find(&place, invocation, &err))
+    if (!configured_store_find(&place, invocation, &err))
         return command_fail(2, "%s", err.text);
     if (plan_consent(&consent, &err))
-        return tell(&consent);
+        return report_consent(&consent);
     return command_fail(consent.is_refused ? 1 : 2, "%s", err.text);
 }
 
@@ -48,7 +48,7 @@ const struct command plan_approve_command = {
     .examples = "signpost status\n"
                 "signpost plan approve pihole-default-97ded0a1\n"
                 "signpost plan approve --dir ./manifests pihole-default-97ded0a1\n",
-    .groups = {{place_options, PLACE_LOOK_OPTION_COUNT, true},
+    .groups = {{store_options, STORE_LOOK_OPTION_COUNT, true},
                {quiet_log_options, LOG_OPTION_COUNT, true}},
     .run = approve_run,
 };

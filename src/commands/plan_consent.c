@@ -149,9 +149,9 @@ static void heard(void *context, const struct api_reply *reply)
 
 static bool consent_in_cluster(struct consent *consent, struct error *err)
 {
-    struct place place = *consent->place;
+    struct configured_store place = *consent->place;
     struct exchange exchange = {.consent = consent, .error = err};
-    struct kube_access *access = place_access(&place, err);
+    struct kube_access *access = configured_store_access(&place, err);
     if (!access || !process_world_init(&exchange.process, place.invocation, err)) {
         kube_access_free(access);
         return false;

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "commands/place.h"
+#include "commands/configured_store.h"
 
 // A person's word on a DNSPlan: its checksum is put into its spec.approve, as if somebody edited
 // the object. Whoever leads hears it; nothing is locked for it.
 
 struct consent {
     struct arena *arena;
-    const struct place *place; // found, and with the options of one
-    const char *name;          // of the DNSPlan
-    const char *checksum;      // that it has to have; NULL: whatever it has
+    const struct configured_store *place; // found, and with the options of one
+    const char *name;                     // of the DNSPlan
+    const char *checksum;                 // that it has to have; NULL: whatever it has
     // Once it is given:
     const char *given;   // the checksum
     const char *backend; // whose records go

@@ -51,11 +51,11 @@ void previews_take_gone(const struct previews *previews, const struct kind *kind
             subjects[i]->preview->take_gone(item_of(previews, i), kind, tree);
 }
 
-void previews_tell(const struct previews *previews, struct proposal *out)
+void previews_report(const struct previews *previews, struct proposal *out)
 {
     for (size_t i = 0; i < subject_count; i++)
         if (item_of(previews, i))
-            subjects[i]->preview->tell(item_of(previews, i), out);
+            subjects[i]->preview->report_preview(item_of(previews, i), out);
 }
 
 bool previews_leave_out(const struct previews *previews, const struct setup *setup,

@@ -88,8 +88,8 @@ struct leaving {
     bool is_leaving;
 };
 
-void process_world_tell_port(const struct process_world *process, const struct hostport *at,
-                             const char *trouble)
+void process_world_report_port(const struct process_world *process, const struct hostport *at,
+                               const char *trouble)
 {
     AUTO_BUFFER address = {0};
     hostport_write(&address, at);

@@ -25,8 +25,8 @@ bool process_world_init(struct process_world *process, const struct invocation *
                         struct error *err);
 void process_world_done(struct process_world *process);
 // Logs what became of a port that was taken, for `listening` of http_server_options.
-void process_world_tell_port(const struct process_world *process, const struct hostport *at,
-                             const char *trouble);
+void process_world_report_port(const struct process_world *process, const struct hostport *at,
+                               const char *trouble);
 // SIGTERM and SIGINT call `leave` once; a second one ends the process at once with exit 1.
 void process_world_on_signal(struct process_world *process, loop_call *leave, void *context);
 // SIGHUP calls `reload` each time.

@@ -328,10 +328,10 @@ static bool check_options(const struct invocation *invocation, struct error *err
 
 // ---- frontends ----------------------------------------------------------------------------------
 
-static void tell_port(void *context, const struct hostport *at, const char *trouble)
+static void report_port(void *context, const struct hostport *at, const char *trouble)
 {
     const struct provider_process *provider = context;
-    process_world_tell_port(&provider->process, at, trouble);
+    process_world_report_port(&provider->process, at, trouble);
 }
 
 static size_t provider_checks(void *context, struct store_check *out, size_t capacity)
@@ -365,7 +365,7 @@ static bool open_probes(struct provider_process *provider, struct error *err)
                                            .port = at.port,
                                            .checks = provider_checks,
                                            .metrics = provider_metrics,
-                                           .listening = tell_port,
+                                           .listening = report_port,
                                            .context = provider};
     provider->probes = probes_new(provider->process.world.loop, &options, err);
     return provider->probes != NULL;
@@ -390,7 +390,7 @@ static bool open_api(struct provider_process *provider, struct error *err)
         .state_dir = option_text(invocation, "state"),
         .keeps_records = !strcmp(option_text(invocation, "backend"), "memory"),
         .backend_of = backend_of,
-        .listening = tell_port,
+        .listening = report_port,
         .context = provider,
     };
     if (!hostport_parse(&at, text_of(option_text(invocation, "listen")), 0, false, err) ||
@@ -449,7 +449,7 @@ static void warn_of_no_key(const struct provider_process *provider)
              LOG_TEXT("listen", listen), LOG_END);
 }
 
-static void tell_of_memory(const struct provider_process *provider)
+static void report_of_memory(const struct provider_process *provider)
 {
     const struct invocation *invocation = provider->invocation;
     if (strcmp(option_text(invocation, "backend"), "memory") != 0 ||
@@ -472,7 +472,7 @@ static bool provider_open(struct provider_process *provider, struct error *err)
         !open_probes(provider, err))
         return false;
     warn_of_sha1(provider);
-    tell_of_memory(provider);
+    report_of_memory(provider);
     provider->reread = (struct loop_timer){.call = reread_keys, .context = provider};
     loop_timer_set(provider->process.world.loop, &provider->reread, REREAD_MS);
     process_world_on_signal(&provider->process, leave, provider);

@@ -14,7 +14,7 @@ struct guest {
 
 // ---- what it said -------------------------------------------------------------------------------
 
-static void tell(void *context, const char *level, const char *text)
+static void report_line(void *context, const char *level, const char *text)
 {
     const struct guest *guest = context;
     guest->probe->told(guest->probe->context, level, guest->backend->title, text);
@@ -34,24 +34,24 @@ static const struct error *fault_of(struct guest *guest)
     return &guest->late;
 }
 
-static void tell_fault(struct guest *guest, const struct error *fault)
+static void report_fault(struct guest *guest, const struct error *fault)
 {
     if (guest->probe->seen)
         guest->probe->seen(guest->probe->context, guest->backend, NULL, fault);
     else
-        tell(guest, "error", fault->text);
+        report_line(guest, "error", fault->text);
 }
 
-static void tell_job(struct guest *guest)
+static void report_job(struct guest *guest)
 {
     const struct read_probe *probe = guest->probe;
     const struct error *fault = fault_of(guest);
     if (fault)
-        tell_fault(guest, fault);
+        report_fault(guest, fault);
     else if (probe->seen)
         probe->seen(probe->context, guest->backend, &guest->job, guest->job.trouble);
     else
-        guest->backend->provider->explain(&guest->job, probe->owner_id != NULL, tell, guest);
+        guest->backend->provider->explain(&guest->job, probe->owner_id != NULL, report_line, guest);
 }
 
 // ---- one backend --------------------------------------------------------------------------------
@@ -75,12 +75,12 @@ static void look(struct guest *guest)
                               .ledger = ledger_memory_view(guest->probe->memory, guest->backend)};
     if (!backend_exchange_open(&guest->exchange, guest->backend, true, guest->probe->owner_id,
                                &err)) {
-        tell_fault(guest, &err);
+        report_fault(guest, &err);
         return;
     }
     backend_exchange_begin(&guest->exchange, &guest->job, guest->probe->timeout_ms);
     loop_run(loop);
-    tell_job(guest);
+    report_job(guest);
     backend_exchange_leave(&guest->exchange, &guest->job);
     loop_run(loop);
     backend_exchange_close(&guest->exchange);
@@ -92,9 +92,9 @@ static bool probe_one(struct guest *guest, struct error *err)
     if (!process_world_init(&guest->process, guest->probe->invocation, err))
         return false;
     if (guest->backend->is_unverified && guest->probe->told)
-        tell(guest, "warn", "its certificate is not checked");
+        report_line(guest, "warn", "its certificate is not checked");
     if (fault && guest->probe->told)
-        tell(guest, "error", fault);
+        report_line(guest, "error", fault);
     look(guest);
     process_world_done(&guest->process);
     return true;

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "store/cluster/bearers.h"
+#include "store/cluster/kube_events.h"
 #include "store/cluster/lease.h"
-#include "store/cluster/notes.h"
-#include "store/cluster/pages.h"
+#include "store/cluster/shards.h"
 
 enum { RIGHTS_MAX = 256 };
 
@@ -91,12 +91,12 @@ const struct kube_right *rights_make(struct arena *arena, const struct rights_ne
     struct list list = {arena, arena_new_array(arena, struct kube_right, RIGHTS_MAX + 1), 0};
     for (size_t i = 0; i < needs->controller_count; i++) {
         add(&list, needs->controllers[i]->rights);
-        add(&list, needs->controllers[i]->keeps_ledgers ? page_rights : NULL);
+        add(&list, needs->controllers[i]->keeps_ledgers ? shard_rights : NULL);
     }
     add_lease(&list, needs->lease_name);
     for (size_t i = 0; i < needs->controller_count; i++)
-        add(&list, needs->controllers[i]->open ? lease_note_rights : NULL);
-    add(&list, notes_rights);
+        add(&list, needs->controllers[i]->open ? lease_event_rights : NULL);
+    add(&list, kube_events_rights);
     add(&list, needs->has_owner_id ? NULL : lease_owner_rights);
     add(&list, needs->keeps_certificates ? certificates : NULL);
     add(&list, needs->judges_bearers ? bearers_rights : NULL);

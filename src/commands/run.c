@@ -179,10 +179,10 @@ static bool open_engine(struct run_process *run, struct error *err)
 
 // ---- frontends ----------------------------------------------------------------------------------
 
-static void tell_port(void *context, const struct hostport *at, const char *trouble)
+static void report_port(void *context, const struct hostport *at, const char *trouble)
 {
     const struct run_process *run = context;
-    process_world_tell_port(&run->process, at, trouble);
+    process_world_report_port(&run->process, at, trouble);
 }
 
 static size_t metrics_checks(const struct run_process *run, struct store_check *out,
@@ -242,7 +242,7 @@ static struct probes *bind_probes(struct run_process *run, struct text address, 
                                   struct error *err)
 {
     struct hostport at;
-    struct probes_options options = {.listening = tell_port, .context = run};
+    struct probes_options options = {.listening = report_port, .context = run};
     if (is_health)
         options.checks = checks, options.trouble = trouble;
     else
@@ -293,10 +293,10 @@ static bool open_metrics(struct run_process *run, struct error *err)
                                  err);
 }
 
-static void note(void *context, const struct store_note *told)
+static void note(void *context, const struct kube_event *told)
 {
     const struct run_process *run = context;
-    store_note(run->store, told);
+    store_publish_event(run->store, told);
 }
 
 static bool open_webhook(struct run_process *run, struct error *err)
@@ -374,7 +374,7 @@ static void reload(void *context)
     reload_services(run);
 }
 
-static void tell_running(struct run_process *run)
+static void report_running(struct run_process *run)
 {
     log_line(run->process.log, LOG_INFO, "running",
              LOG_TEXT(run->setup.place.is_cluster ? "cluster" : "dir",
@@ -392,7 +392,7 @@ static bool run_open(struct run_process *run, struct error *err)
         return false;
     process_world_on_signal(&run->process, leave, run);
     process_world_on_hangup(&run->process, reload, run);
-    tell_running(run);
+    report_running(run);
     return true;
 }
 
@@ -447,7 +447,7 @@ const struct command run_command = {
         "last good records.",
     .examples = "signpost run --dir ./manifests\n"
                 "signpost run --kubeconfig ~/.kube/config --namespaces web,mail\n",
-    .groups = {{place_options, PLACE_OPTION_COUNT, true},
+    .groups = {{store_options, STORE_OPTION_COUNT, true},
                {setup_options, SETUP_OPTION_COUNT, true},
                SUBJECT_OPTIONS(SUBJECT_SETUP, true),
                {run_rows, COUNT_OF(run_rows), false},

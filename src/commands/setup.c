@@ -106,7 +106,7 @@ bool setup_init(struct setup *setup, const struct invocation *invocation, struct
 {
     *setup = (struct setup){.invocation = invocation};
     bool is_good = choose_controllers(setup, err) && check_owner(setup, err) &&
-                   place_find(&setup->place, invocation, err);
+                   configured_store_find(&setup->place, invocation, err);
     if (!is_good)
         setup_done(setup);
     return is_good;
@@ -336,12 +336,12 @@ const struct kube_right *setup_rights(const struct setup *setup, const struct se
 static struct store *open_cluster(struct setup *setup, const struct setup_store *how,
                                   const struct store_kind *rows, size_t count, struct error *err)
 {
-    struct kube_access *access = place_access(&setup->place, err);
+    struct kube_access *access = configured_store_access(&setup->place, err);
     if (!access)
         return NULL;
     struct cluster_options options = {
         .access = access,
-        .namespaces = place_namespaces(&setup->place),
+        .namespaces = configured_store_namespaces(&setup->place),
         .own_namespace = setup->place.own_namespace,
         .instance = setup->place.instance,
         .kinds = rows,

@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "base/right.h"
 #include "commands/backend.h"
+#include "commands/configured_store.h"
 #include "commands/enabled_controllers.h"
 #include "commands/option.h"
-#include "commands/place.h"
 #include "io/world.h"
 #include "store/store.h"
 
@@ -20,7 +20,7 @@ extern const struct option setup_options[SETUP_OPTION_COUNT]; // controllers, ow
 
 // Groups of what setup_init() looks at, of a command other than `run`.
 #define SETUP_OPTION_GROUPS                                                                        \
-    {place_options, PLACE_OPTION_COUNT, true}, {setup_options, SETUP_OPTION_COUNT, true},          \
+    {store_options, STORE_OPTION_COUNT, true}, {setup_options, SETUP_OPTION_COUNT, true},          \
         SUBJECT_OPTIONS(SUBJECT_SETUP, true),                                                      \
     {                                                                                              \
         lease_options, LEASE_OPTION_COUNT, true                                                    \
@@ -28,7 +28,7 @@ extern const struct option setup_options[SETUP_OPTION_COUNT]; // controllers, ow
 
 struct setup {
     const struct invocation *invocation;
-    struct place place;
+    struct configured_store place;
     const struct controller *controllers[ENABLED_CONTROLLERS_MAX];
     void *settings[ENABLED_CONTROLLERS_MAX];
     size_t controller_count;

@@ -6,9 +6,9 @@
 
 #include "base/when.h"
 #include "commands/commands.h"
+#include "commands/configured_store.h"
 #include "commands/follow.h"
 #include "commands/look.h"
-#include "commands/place.h"
 #include "commands/setup.h"
 #include "commands/status_live.h"
 #include "commands/status_text.h"
@@ -19,9 +19,9 @@
 
 enum {
     KINDS_MAX = 64,
-    SETTLE_MS = 50, // a burst of writes is read once
-    LOOK_MS = 500,  // without inotify
-    ASK_MS = 2000,  // between two rounds of questions
+    DEBOUNCE_MS = 50, // a burst of writes is read once
+    LOOK_MS = 500,    // without inotify
+    ASK_MS = 2000,    // between two rounds of questions
     DNS_PORT = 53,
 };
 
@@ -33,7 +33,7 @@ struct status {
     struct invocation *invocation;
     struct store_kind kinds[KINDS_MAX];
     struct folder_options folder;
-    struct place place;
+    struct configured_store place;
     struct http *http; // cluster
     struct world world;
     struct cluster_read *reader;
@@ -135,7 +135,7 @@ static void add_faults(struct status *status, struct buffer *out, const struct v
     }
 }
 
-static void tell_changes(struct status *status)
+static void report_changes(struct status *status)
 {
     AUTO_BUFFER text = {0};
     add_changed_rows(status, &text);
@@ -205,7 +205,7 @@ static void wrap_line(struct buffer *line, size_t indent, unsigned columns)
     wrapped = (struct buffer){0};
 }
 
-static void tell_line(void *context, struct text line)
+static void report_line(void *context, struct text line)
 {
     struct status *status = context;
     AUTO_BUFFER text = {0};
@@ -223,7 +223,7 @@ static void follow_changes(struct status *status)
 {
     if (!status->shown) {
         redraw(status);
-        tell_line(status, TEXT("watching, times are UTC; Ctrl-C ends it"));
+        report_line(status, TEXT("watching, times are UTC; Ctrl-C ends it"));
     }
     follow_look(status->follow, status->shown, status->view);
 }
@@ -234,7 +234,7 @@ static void show(struct status *status)
     if (status->follow)
         follow_changes(status);
     else if (status->is_watching && !status->is_json && !status->is_screen)
-        tell_changes(status);
+        report_changes(status);
     else
         redraw(status);
     status->shown = status->view;
@@ -251,7 +251,7 @@ static void end_round(struct status *status)
         return;
     }
     if (status->is_due)
-        loop_timer_set(status->loop, &status->timer, SETTLE_MS);
+        loop_timer_set(status->loop, &status->timer, DEBOUNCE_MS);
     if (!status->is_folder_watched)
         loop_timer_set(status->loop, &status->next_timer, LOOK_MS);
     else if (status->look.has_answers)
@@ -273,12 +273,12 @@ static void fail(struct status *status, const struct error *err)
 }
 
 // On a screen the line stands below what was shown, until that is drawn anew.
-static void tell_folder(struct status *status, const struct buffer *line)
+static void report_folder(struct status *status, const struct buffer *line)
 {
     if (status->is_json)
         (void)command_fail(2, "%s", line->at);
     else
-        tell_line(status, buffer_text(line));
+        report_line(status, buffer_text(line));
 }
 
 // Whoever replaces the folder moves it away first: it may be back in a moment.
@@ -291,7 +291,7 @@ static void lose_folder(struct status *status, const struct error *err)
     AUTO_BUFFER line = {0};
     buffer_printf(&line, "the folder cannot be read, waiting for it: %s", err->text);
     if (!status->is_folder_lost)
-        tell_folder(status, &line);
+        report_folder(status, &line);
     status->is_folder_lost = true;
     status->is_folder_watched = false;
     status->is_busy = false;
@@ -307,7 +307,7 @@ static void find_folder(struct status *status)
     status->is_folder_lost = false;
     buffer_clear(&status->last);
     buffer_printf(&line, "%s is back", status->folder.dir);
-    tell_folder(status, &line);
+    report_folder(status, &line);
 }
 
 // Before the folder is read: what changes from here on is heard of.
@@ -388,7 +388,7 @@ static void take_object(void *context, const struct kind *kind, const struct val
 }
 
 // Since it was looked at the right went.
-static void tell_left_out(void *context, const struct kind *kind, const char *text)
+static void report_left_out(void *context, const struct kind *kind, const char *text)
 {
     (void)context;
     (void)command_fail(2, "%s are not shown: %s", kind->plural, text);
@@ -425,7 +425,7 @@ static bool look_at(struct status *status, const struct kind **shown, size_t *co
     look_skip_unreadable(look);
     if (!look_check(look, err))
         return false;
-    look_tell(look, "not shown");
+    look_report(look, "not shown");
     size_t left = 0;
     for (size_t i = 0; i < *count; i++)
         if (look_may_read(look, shown[i]))
@@ -440,7 +440,7 @@ static bool read_cluster(struct status *status, struct error *err)
     size_t count = choose_kinds(status, shown);
     if (!look_at(status, shown, &count, err))
         return false;
-    struct kube_access *access = place_access(&status->place, err);
+    struct kube_access *access = configured_store_access(&status->place, err);
     if (!access)
         return false;
     status->http = http_curl_new(status->loop, "signpost/" SIGNPOST_VERSION);
@@ -451,12 +451,12 @@ static bool read_cluster(struct status *status, struct error *err)
     const struct cluster_read_options options = {
         .world = &status->world,
         .access = access,
-        .namespaces = place_namespaces(&status->place),
+        .namespaces = configured_store_namespaces(&status->place),
         .kinds = shown,
         .kind_count = count,
         .timeout_ms = option_ms(status->invocation, "timeout"),
         .object = take_object,
-        .left_out = tell_left_out,
+        .left_out = report_left_out,
         .done = all_read,
         .context = status,
     };
@@ -500,7 +500,7 @@ static bool is_folder_of_rows(void *context, const char *path)
     const struct save save = {.path = path};
     for (size_t i = 0; status->shown && i < status->shown->count; i++)
         if (strcmp(path, status->shown->rows[i].path) != 0 &&
-            news_save_covers(&save, status->shown->rows[i].path))
+            follow_save_covers(&save, status->shown->rows[i].path))
             return true;
     return false;
 }
@@ -514,7 +514,7 @@ static void note_save(void *context, const struct save *save)
 static void changed(void *context)
 {
     struct status *status = context;
-    loop_timer_set(status->loop, &status->timer, SETTLE_MS);
+    loop_timer_set(status->loop, &status->timer, DEBOUNCE_MS);
 }
 
 static void leave(void *context)
@@ -572,7 +572,7 @@ static void open_follow(struct status *status)
     if (!status->is_watching || status->is_json || !status->look.has_answers)
         return;
     if (status_watch_saves(status->watch, status->folder.dir))
-        status->follow = follow_new(&options, tell_line, status);
+        status->follow = follow_new(&options, report_line, status);
 }
 
 static void enter_screen(struct status *status)
@@ -628,7 +628,7 @@ static int status_run(struct invocation *invocation)
 {
     struct status status = {.invocation = invocation};
     struct error err;
-    if (!place_find(&status.place, invocation, &err) || !read_options(&status, &err))
+    if (!configured_store_find(&status.place, invocation, &err) || !read_options(&status, &err))
         return command_fail(2, "%s", err.text);
     status_open(&status);
     enter_screen(&status);

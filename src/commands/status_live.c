@@ -69,10 +69,10 @@ static void seen(void *context, const struct configured_backend *backend, const 
 
 // ---- all of them --------------------------------------------------------------------------------
 
-static void remember(void *context, const struct store_page *pages, size_t count)
+static void remember(void *context, const struct store_shard *shards, size_t count)
 {
     struct live *live = context;
-    ledger_memory_take(&live->memory, pages, count);
+    ledger_memory_take(&live->memory, shards, count);
 }
 
 static bool probe_all(struct live *live, struct error *err)
@@ -84,7 +84,7 @@ static bool probe_all(struct live *live, struct error *err)
     struct dry_run dry_run = {.setup = &live->setup,
                               .leaves_backends = true,
                               .timeout_ms = timeout_ms,
-                              .pages = remember,
+                              .shards = remember,
                               .context = live};
     live->memory.backends = &live->setup.backends;
     bool is_read = run_dry(&dry_run, &proposal, err);

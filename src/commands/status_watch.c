@@ -72,8 +72,8 @@ static int64_t save_time(const struct status_watch *watch, const struct disk_sta
     return saved_ms <= now_ms && saved_ms > now_ms - OLD_MS ? saved_ms : now_ms;
 }
 
-static void tell_save(const struct status_watch *watch, const char *path,
-                      const struct disk_stat *found)
+static void report_save(const struct status_watch *watch, const char *path,
+                        const struct disk_stat *found)
 {
     const struct save save = {.path = path, .at_ms = save_time(watch, found)};
     watch->calls.saved(watch->calls.context, &save);
@@ -84,12 +84,12 @@ struct new_folder {
     const char *path; // relative to the root
 };
 
-static void tell_manifest(void *context, const char *path, const struct disk_stat *found)
+static void report_manifest(void *context, const char *path, const struct disk_stat *found)
 {
     const struct new_folder *folder = context;
     AUTO_BUFFER full = {0};
     buffer_printf(&full, "%s/%s", folder->path, path);
-    tell_save(folder->watch, full.at, found);
+    report_save(folder->watch, full.at, found);
 }
 
 static void watch_new_folder(void *context, const char *path)
@@ -102,7 +102,7 @@ static void watch_new_folder(void *context, const char *path)
 static void take_folder(struct status_watch *watch, const char *full, const char *path)
 {
     static const struct scan_calls calls = {
-        .folder = watch_new_folder, .manifest = tell_manifest, .unreadable = ignore_unreadable};
+        .folder = watch_new_folder, .manifest = report_manifest, .unreadable = ignore_unreadable};
     struct new_folder folder = {watch, path};
     struct scan scan;
     scan_begin(&scan, full, &calls, &folder);
@@ -124,7 +124,7 @@ static void take_change(struct status_watch *watch, const char *full)
     if (found.is_folder && !name_is_skipped(name))
         take_folder(watch, full, path);
     else if (found.is_file && name_is_manifest(name))
-        tell_save(watch, path, &found);
+        report_save(watch, path, &found);
     else if (!is_there && (name_is_manifest(name) || calls->has_rows_below(calls->context, path)))
         calls->saved(calls->context, &gone);
 }

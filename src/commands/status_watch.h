@@ -1,6 +1,6 @@
 #pragma once
 
-#include "commands/news.h"
+#include "commands/follow_text.h"
 #include "io/loop.h"
 #include "store/folder/folder.h"
 

@@ -51,7 +51,7 @@ struct preview {
                    struct store *store, void (*answered)(void *context), void *context);
     // The last state of an object that is gone, with its status.
     void (*take_gone)(void *preview, const struct kind *kind, const struct value *tree);
-    void (*tell)(const void *preview, struct proposal *out);
+    void (*report_preview)(const void *preview, struct proposal *out);
     // What stands in the way of objects of that kind is not known, as not all is looked at. Also
     // without a preview (NULL).
     bool (*leaves_out)(const void *preview, const struct setup *setup, const struct kind *kind);

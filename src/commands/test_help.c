@@ -136,7 +136,7 @@ static bool is_common(struct arena *arena, const struct command *command,
     return false;
 }
 
-static void check_told(struct arena *arena, const char *help, const struct option *option)
+static void check_reported(struct arena *arena, const char *help, const struct option *option)
 {
     AUTO_BUFFER variable = {0};
     option_write_variable(&variable, option);
@@ -155,10 +155,10 @@ static void check_help(struct arena *arena, const struct command *command,
     help_write_options(&common, arena);
     assert_has(help, arena_printf(arena, "--%s", option->name));
     if (is_common(arena, command, option)) {
-        check_told(arena, common.at, option);
+        check_reported(arena, common.at, option);
         return;
     }
-    check_told(arena, help, option);
+    check_reported(arena, help, option);
     if (option->fallback && *option->fallback)
         assert_has(help, arena_printf(arena, "Default %s.", option->fallback));
 }

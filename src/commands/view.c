@@ -134,8 +134,8 @@ static const struct value *find_condition(const struct value *tree, const char *
 }
 
 // The first that is not as it must be, else the last; NULL: one is not there yet.
-static const struct value *find_telling(const struct kind *kind, const struct value *tree,
-                                        bool *is_right)
+static const struct value *find_reporting(const struct kind *kind, const struct value *tree,
+                                          bool *is_right)
 {
     const struct value *found = NULL;
     *is_right = false;
@@ -152,7 +152,7 @@ static const struct value *find_telling(const struct kind *kind, const struct va
 
 static void read_status(struct view *view, struct view_row *row, const struct value *tree)
 {
-    const struct value *ready = find_telling(row->kind, tree, &row->is_right);
+    const struct value *ready = find_reporting(row->kind, tree, &row->is_right);
     row->ready = row->reason = "-";
     row->message = "`signpost run` has not acted on it yet";
     row->is_pending = !ready;

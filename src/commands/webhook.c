@@ -66,10 +66,10 @@ static bool use(void *context, struct text certificate_pem, const struct secret 
     return admission_set_certificate(webhook->frontend, certificate_pem, key_pem, err);
 }
 
-static void tell_port(void *context, const struct hostport *at, const char *trouble)
+static void report_port(void *context, const struct hostport *at, const char *trouble)
 {
     const struct webhook *webhook = context;
-    process_world_tell_port(webhook->options.process, at, trouble);
+    process_world_report_port(webhook->options.process, at, trouble);
 }
 
 static bool check_url(const struct invocation *invocation, struct error *err)
@@ -133,7 +133,7 @@ static size_t list_hosts(const struct webhook_options *options, const char *host
     return 3;
 }
 
-static void note(void *context, const struct store_note *told)
+static void note(void *context, const struct kube_event *told)
 {
     const struct webhook *webhook = context;
     if (webhook->options.note)
@@ -172,7 +172,7 @@ static struct admission *open_frontend(struct webhook *webhook, struct error *er
         .kinds = kinds,
         .kind_count = kind_count,
         .judge = judge,
-        .listening = tell_port,
+        .listening = report_port,
         .context = webhook,
     };
     return admission_new(options->process->world.loop, &frontend, err);

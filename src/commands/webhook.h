@@ -15,7 +15,7 @@ enum { WEBHOOK_RIGHTS_OPTION_COUNT = 2, WEBHOOK_OPTION_COUNT = 5 };
 extern const struct option webhook_options[WEBHOOK_OPTION_COUNT];
 
 struct api;
-struct store_note;
+struct kube_event;
 struct webhook_options {
     const struct process_world *process;
     const struct invocation *invocation;
@@ -24,7 +24,7 @@ struct webhook_options {
     // of its own.
     struct api *api;
     const char *namespace_;                                     // our own
-    void (*note)(void *context, const struct store_note *note); // events; may be NULL
+    void (*note)(void *context, const struct kube_event *note); // events; may be NULL
     void *context;
 };
 

@@ -40,7 +40,7 @@ static const struct configured_backend *backend_of(const struct tester *tester)
     return &tester->probe->setup->backends.items[tester->at];
 }
 
-static void tell(const struct tester *tester, const char *level, const char *text)
+static void report_line(const struct tester *tester, const char *level, const char *text)
 {
     tester->probe->told(tester->probe->context, level, backend_of(tester)->title, text);
 }
@@ -69,23 +69,23 @@ static void keep(void *context, const char *fact, const char *value)
 
 // ---- the end ------------------------------------------------------------------------------------
 
-static void tell_outcome(const struct tester *tester)
+static void report_outcome(const struct tester *tester)
 {
     AUTO_BUFFER text = {0};
     if (tester->fault.text[0]) {
-        tell(tester, "error", tester->fault.text);
+        report_line(tester, "error", tester->fault.text);
         return;
     }
     buffer_printf(&text, "%s was added, answered after %lld ms, and removed", tester->name,
                   (long long)tester->took_ms);
-    tell(tester, "ok", text.at);
+    report_line(tester, "ok", text.at);
 }
 
 static void left(void *context)
 {
     struct tester *tester = context;
     backend_exchange_close(&tester->exchange);
-    tell_outcome(tester);
+    report_outcome(tester);
     tester->at++;
     next_backend(tester);
 }
@@ -274,7 +274,7 @@ static void next_backend(struct tester *tester)
                  (unsigned)random_below(tester->world->random, UINT32_MAX));
         if (begin_backend(tester, &err))
             return;
-        tell(tester, "error", err.text);
+        report_line(tester, "error", err.text);
     }
     writer_end(tester->writer);
 }

@@ -48,10 +48,10 @@ static inline const char *message_of(struct arena *arena, const struct value *st
     return "";
 }
 
-static inline const char *note_of(const struct decision *decision, const char *reason)
+static inline const char *event_of(const struct decision *decision, const char *reason)
 {
-    for (size_t i = 0; i < decision->note_count; i++)
-        if (strcmp(decision->notes[i].reason, reason) == 0)
-            return decision->notes[i].text;
+    for (size_t i = 0; i < decision->event_count; i++)
+        if (strcmp(decision->events[i].reason, reason) == 0)
+            return decision->events[i].text;
     return NULL;
 }

@@ -54,7 +54,7 @@ static void write_prefix(struct ledger *ledger, struct text zone)
 {
     AUTO_BUFFER stem = {0};
     char digits[ZONE_DIGITS + 1];
-    buffer_printf(&stem, LEDGER_PAGES "%s", ledger->backend);
+    buffer_printf(&stem, LEDGER_SHARDS "%s", ledger->backend);
     if (stem.len > STEM_OCTETS_MAX) {
         AUTO_BUFFER cut = {0};
         digits_of(text_of(ledger->backend), STEM_DIGITS, digits);

@@ -25,7 +25,7 @@
 //     while (ledger_next_put(ledger, &task)) ...            write it, ledger_was_put()
 //     while (ledger_next_drop(ledger, &task)) ...           drop it, ledger_was_dropped()
 
-#define LEDGER_PAGES "signpost-ledger-" // what the names of all pages begin with
+#define LEDGER_SHARDS "signpost-ledger-" // what the names of all pages begin with
 
 enum {
     LEDGER_ENTRIES_MAX = 512, // of a shard; more split it
@@ -65,7 +65,7 @@ const char *ledger_prefix(const struct ledger *ledger);
 
 // ---- reading ------------------------------------------------------------------------------------
 
-struct ledger_page {
+struct ledger_shard_text {
     struct text name;
     struct text version; // as the store counts; handed back for its next write
     struct text json;
@@ -73,7 +73,7 @@ struct ledger_page {
 // All pages there are, in any order; replaces all that is known. Names that are none of a shard are
 // skipped. What cannot be understood to the letter is refused, with the page's name (fault SPEC,
 // reason LedgerUnreadable): then the ledger stays as it was, and nothing may be written over it.
-bool ledger_read(struct ledger *ledger, const struct ledger_page *pages, size_t count,
+bool ledger_read(struct ledger *ledger, const struct ledger_shard_text *documents, size_t count,
                  struct error *err);
 
 // ---- entries and facts --------------------------------------------------------------------------
@@ -105,7 +105,7 @@ bool ledger_is_due(const struct ledger *ledger);
 // The next page to write; it counts as written from then on: one that fails is read anew, with all
 // others.
 bool ledger_next_put(struct ledger *ledger, struct ledger_task *out);
-void ledger_write_page(const struct ledger *ledger, uint32_t shard, struct buffer *out);
+void ledger_write_shard(const struct ledger *ledger, uint32_t shard, struct buffer *out);
 void ledger_was_put(struct ledger *ledger, uint32_t shard, const char *version);
 // The next page to drop, once all those that replace it have been written.
 bool ledger_next_drop(struct ledger *ledger, struct ledger_task *out);

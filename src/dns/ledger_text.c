@@ -121,7 +121,7 @@ static void add_facts(struct buffer *out, const struct ledger *ledger)
     buffer_add_char(out, '}');
 }
 
-void ledger_write_page(const struct ledger *ledger, uint32_t shard, struct buffer *out)
+void ledger_write_shard(const struct ledger *ledger, uint32_t shard, struct buffer *out)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct ledger_bits bits = ledger->shards[shard].bits;
@@ -351,7 +351,7 @@ static bool check_version(const struct value *tree, struct error *err)
     return true;
 }
 
-static bool read_page(const struct reading *reading, struct text json, struct error *err)
+static bool read_shard(const struct reading *reading, struct text json, struct error *err)
 {
     static const char *const keys[] = {"v", "meta", "entries", NULL};
     const struct value *tree = value_read_json(reading->arena, json, &limits, err);
@@ -377,31 +377,32 @@ static bool is_shard(const struct ledger *ledger, struct text name, struct ledge
            ledger_bits_read((struct text){name.at + len, name.len - len}, bits);
 }
 
-static void add_shards(struct ledger *ledger, const struct ledger_page *pages, size_t count)
+static void add_shards(struct ledger *ledger, const struct ledger_shard_text *documents,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct ledger_bits bits;
-        if (!is_shard(ledger, pages[i].name, &bits))
+        if (!is_shard(ledger, documents[i].name, &bits))
             continue;
         uint32_t at = ledger_shard_add(ledger, bits);
-        ledger->shards[at].version = text_dup(pages[i].version);
+        ledger->shards[at].version = text_dup(documents[i].version);
     }
     ledger_shards_settle(ledger);
 }
 
-static bool read_pages(struct ledger *ledger, const struct ledger_page *pages, size_t count,
-                       struct error *err)
+static bool read_shards(struct ledger *ledger, const struct ledger_shard_text *documents,
+                        size_t count, struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct reading reading = {.arena = arena, .ledger = ledger};
     struct ledger_bits bits;
     for (size_t i = 0; i < count; i++) {
-        if (!is_shard(ledger, pages[i].name, &bits))
+        if (!is_shard(ledger, documents[i].name, &bits))
             continue;
-        if (!read_page(&reading, pages[i].json, err)) {
+        if (!read_shard(&reading, documents[i].json, err)) {
             err->fault = FAULT_SPEC;
             snprintf(err->reason, sizeof err->reason, "LedgerUnreadable");
-            return error_prefix(err, "%.*s: ", TEXT_ARGS(pages[i].name));
+            return error_prefix(err, "%.*s: ", TEXT_ARGS(documents[i].name));
         }
         reading.shard++;
         arena_reset(arena);
@@ -412,13 +413,13 @@ static bool read_pages(struct ledger *ledger, const struct ledger_page *pages, s
     return true;
 }
 
-bool ledger_read(struct ledger *ledger, const struct ledger_page *pages, size_t count,
+bool ledger_read(struct ledger *ledger, const struct ledger_shard_text *documents, size_t count,
                  struct error *err)
 {
     struct error local;
     struct ledger *next = ledger_like(ledger);
-    add_shards(next, pages, count);
-    if (!read_pages(next, pages, count, err ? err : &local)) {
+    add_shards(next, documents, count);
+    if (!read_shards(next, documents, count, err ? err : &local)) {
         ledger_free(next);
         return false;
     }

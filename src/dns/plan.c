@@ -66,9 +66,9 @@ static size_t find_heir(const struct plan_claim *claims, size_t count,
     return NONE;
 }
 
-static enum plan_act send_or_hold(const struct plan_claim *claim)
+static enum plan_act send_or_suspend(const struct plan_claim *claim)
 {
-    return claim->is_held ? PLAN_HOLD : PLAN_SEND;
+    return claim->is_suspended ? PLAN_SUSPEND : PLAN_SEND;
 }
 
 static void settle_removals(const struct plan_claim *claims, size_t count, struct plan_step *steps)
@@ -80,7 +80,7 @@ static void settle_removals(const struct plan_claim *claims, size_t count, struc
         if (heir != NONE)
             steps[i] = (struct plan_step){PLAN_INHERITED, heir};
         else
-            steps[i].act = send_or_hold(&claims[i]);
+            steps[i].act = send_or_suspend(&claims[i]);
     }
 }
 
@@ -90,7 +90,7 @@ static size_t find_obstacle(const struct plan_claim *claims, size_t count,
                             const struct plan_step *steps, size_t index)
 {
     for (size_t i = 0; i < count; i++) {
-        bool is_going = steps[i].act == PLAN_SEND || steps[i].act == PLAN_HOLD;
+        bool is_going = steps[i].act == PLAN_SEND || steps[i].act == PLAN_SUSPEND;
         if (!wants_to_stand(&claims[i]) && is_going &&
             plan_excludes(claims[i].type, claims[index].type))
             return i;
@@ -102,7 +102,7 @@ static void settle_looks(const struct plan_claim *claims, size_t count, struct p
 {
     for (size_t i = 0; i < count; i++)
         if (claims[i].want == PLAN_LOOK && steps[i].act != PLAN_LOST && !claims[i].is_satisfied)
-            steps[i].act = send_or_hold(&claims[i]);
+            steps[i].act = send_or_suspend(&claims[i]);
 }
 
 static void settle_sets(const struct plan_claim *claims, size_t count, struct plan_step *steps)
@@ -114,7 +114,7 @@ static void settle_sets(const struct plan_claim *claims, size_t count, struct pl
         if (obstacle != NONE)
             steps[i] = (struct plan_step){PLAN_WAIT, obstacle};
         else if (!claims[i].is_satisfied)
-            steps[i].act = send_or_hold(&claims[i]);
+            steps[i].act = send_or_suspend(&claims[i]);
     }
 }
 

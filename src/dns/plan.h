@@ -30,7 +30,7 @@ struct plan_claim {
     struct text domain; // the split: by-name servers keep one record under both paths
     struct text subdomain;
     enum plan_want want;
-    bool is_held;      // competes, but must not be sent yet
+    bool is_suspended; // competes, but must not be sent yet
     bool is_satisfied; // what stands there is known to be what is wanted
     // A SET of a backend where claims with the same content stand together: a digest of that
     // content. 0: it does not share.
@@ -40,7 +40,7 @@ struct plan_claim {
 enum plan_act {
     PLAN_SETTLED,   // nothing to do
     PLAN_SEND,      // send the SET, REMOVE or LOOK now
-    PLAN_HOLD,      // would be sent, but is held
+    PLAN_SUSPEND,   // would be sent, but is held
     PLAN_WAIT,      // a SET: the REMOVE `other` must be done first; it voids is_satisfied
     PLAN_LOST,      // `other` holds the name
     PLAN_SHARED,    // `other` holds it, with the very content that this one wants

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dns/asked.h"
 #include "dns/message.h"
 #include "dns/packer.h"
+#include "dns/parsed_query.h"
 #include "dns/primary_records.h"
 #include "dns/rr_type.h"
 #include "dns/serial.h"
@@ -19,8 +19,8 @@ enum {
 };
 
 struct primary_answer {
-    struct primary_told told;
-    struct asked asked;
+    struct primary_reported told;
+    struct parsed_query query;
     bool is_tcp;
     bool is_over;
     size_t message_count;
@@ -31,16 +31,16 @@ struct primary_answer {
     struct packer packer;
 };
 
-static enum primary_kind kind_of(const struct asked *asked)
+static enum primary_kind kind_of(const struct parsed_query *query)
 {
     static const struct {
         uint16_t type;
         enum primary_kind kind;
     } kinds[] = {{RR_SOA, PRIMARY_SOA}, {RR_AXFR, PRIMARY_AXFR}, {RR_IXFR, PRIMARY_IXFR}};
-    bool is_read = asked->opcode == OPCODE_QUERY && asked->question_count == 1 &&
-                   asked->question.class == CLASS_IN;
+    bool is_read = query->opcode == OPCODE_QUERY && query->question_count == 1 &&
+                   query->question.class == CLASS_IN;
     for (size_t i = 0; is_read && i < COUNT_OF(kinds); i++) {
-        if (kinds[i].type == asked->question.type)
+        if (kinds[i].type == query->question.type)
             return kinds[i].kind;
     }
     return PRIMARY_OTHER;
@@ -56,9 +56,9 @@ static unsigned judge_shape(struct primary_answer *answer, const struct primary_
 {
     (void)request;
     (void)calls;
-    if (answer->asked.is_whole)
+    if (answer->query.is_whole)
         return RCODE_NOERROR;
-    return answer->asked.opcode == OPCODE_QUERY ? RCODE_FORMERR : RCODE_NOTIMP;
+    return answer->query.opcode == OPCODE_QUERY ? RCODE_FORMERR : RCODE_NOTIMP;
 }
 
 static enum tsig_result verify(struct primary_answer *answer, const struct primary_request *request,
@@ -105,11 +105,11 @@ static unsigned judge_head(struct primary_answer *answer, const struct primary_r
 {
     (void)request;
     (void)calls;
-    if (answer->asked.opcode != OPCODE_QUERY)
+    if (answer->query.opcode != OPCODE_QUERY)
         return RCODE_NOTIMP;
-    if (answer->asked.edns_version)
+    if (answer->query.edns_version)
         return RCODE_BADVERS;
-    return answer->asked.question_count == 1 ? RCODE_NOERROR : RCODE_FORMERR;
+    return answer->query.question_count == 1 ? RCODE_NOERROR : RCODE_FORMERR;
 }
 
 static unsigned judge_question(struct primary_answer *answer, const struct primary_request *request,
@@ -120,7 +120,7 @@ static unsigned judge_question(struct primary_answer *answer, const struct prima
     if (kind == PRIMARY_OTHER)
         return RCODE_REFUSED;
     bool is_unfit = (kind == PRIMARY_AXFR && !request->is_tcp) ||
-                    (kind == PRIMARY_IXFR && !answer->asked.has_serial);
+                    (kind == PRIMARY_IXFR && !answer->query.has_serial);
     return is_unfit ? RCODE_FORMERR : RCODE_NOERROR;
 }
 
@@ -128,14 +128,14 @@ static void choose_records(struct primary_answer *answer, const struct zone_hist
                            enum primary_grant grant)
 {
     const struct zone *zone = zone_history_newest(history);
-    bool is_behind = serial_is_before(answer->asked.serial, zone_serial(zone));
+    bool is_behind = serial_is_before(answer->query.serial, zone_serial(zone));
     answer->told.has_serial = true;
     answer->told.serial = zone_serial(zone);
     if (answer->told.kind == PRIMARY_AXFR ||
         (answer->told.kind == PRIMARY_IXFR && answer->is_tcp && is_behind && grant != PRIMARY_ALL))
         primary_records_init(&answer->records, zone, PRIMARY_WHOLE);
     else if (answer->told.kind == PRIMARY_IXFR && answer->is_tcp)
-        primary_records_init_since(&answer->records, history, answer->asked.serial);
+        primary_records_init_since(&answer->records, history, answer->query.serial);
     else
         primary_records_init(&answer->records, zone, PRIMARY_ONE_SOA);
     answer->told.has_records = answer->records.shape != PRIMARY_ONE_SOA;
@@ -147,8 +147,8 @@ static unsigned judge_zone(struct primary_answer *answer, const struct primary_r
 {
     const struct zone_history *history = NULL;
     enum primary_grant grant = PRIMARY_NOTHING;
-    const uint32_t *has = answer->told.kind == PRIMARY_IXFR ? &answer->asked.serial : NULL;
-    if (!calls->zone(calls->context, answer->asked.question.name, request->address,
+    const uint32_t *has = answer->told.kind == PRIMARY_IXFR ? &answer->query.serial : NULL;
+    if (!calls->zone(calls->context, answer->query.question.name, request->address,
                      answer->told.key, has, &history, &grant) ||
         grant == PRIMARY_NOTHING)
         return RCODE_REFUSED;
@@ -175,13 +175,13 @@ struct primary_answer *primary_answer_new(const struct primary_request *request,
                                           const struct primary_calls *calls)
 {
     CLEANUP(primary_answer) struct primary_answer *answer = mem_new_of(struct primary_answer);
-    if (!asked_read(request->octets, &answer->asked))
+    if (!parsed_query_read(request->octets, &answer->query))
         return NULL;
     answer->is_tcp = request->is_tcp;
-    answer->told.kind = kind_of(&answer->asked);
-    if (answer->asked.question_count) {
-        answer->told.apex_len = answer->asked.question.name.len;
-        memcpy(answer->told.apex, answer->asked.question.name.at, answer->asked.question.name.len);
+    answer->told.kind = kind_of(&answer->query);
+    if (answer->query.question_count) {
+        answer->told.apex_len = answer->query.question.name.len;
+        memcpy(answer->told.apex, answer->query.question.name.at, answer->query.question.name.len);
     }
     answer->told.rcode = judge_all(answer, request, calls);
     return steal(answer);
@@ -195,7 +195,7 @@ void primary_answer_free(struct primary_answer *answer)
     free(answer);
 }
 
-void primary_answer_tell(const struct primary_answer *answer, struct primary_told *out)
+void primary_answer_report(const struct primary_answer *answer, struct primary_reported *out)
 {
     *out = answer->told;
 }
@@ -205,7 +205,7 @@ void primary_answer_tell(const struct primary_answer *answer, struct primary_tol
 static unsigned flags_of(const struct primary_answer *answer)
 {
     unsigned rcode = answer->told.rcode;
-    unsigned kept = answer->asked.flags & (FLAG_OPCODE | FLAG_RECURSION_DESIRED);
+    unsigned kept = answer->query.flags & (FLAG_OPCODE | FLAG_RECURSION_DESIRED);
     return FLAG_REPLY | kept | (rcode ? rcode & FLAG_RCODE : FLAG_AUTHORITATIVE);
 }
 
@@ -223,7 +223,7 @@ static void add_edns(struct buffer *out, unsigned rcode)
 // What stands behind the records.
 static size_t tail_octets(const struct primary_answer *answer)
 {
-    size_t edns = answer->message_count == 1 && answer->asked.has_edns ? EDNS_OCTETS : 0;
+    size_t edns = answer->message_count == 1 && answer->query.has_edns ? EDNS_OCTETS : 0;
     return edns + (answer->signer ? tsig_octets(answer->signer) : 0);
 }
 
@@ -232,7 +232,7 @@ static size_t tail_octets(const struct primary_answer *answer)
 static size_t octets_limit(const struct primary_answer *answer)
 {
     size_t payload =
-        answer->asked.payload < PAYLOAD_OCTETS ? answer->asked.payload : PAYLOAD_OCTETS;
+        answer->query.payload < PAYLOAD_OCTETS ? answer->query.payload : PAYLOAD_OCTETS;
     bool is_begun = packer_count(&answer->packer, PACKER_ANSWER) >= 2;
     size_t octets = !answer->is_tcp ? payload : is_begun ? MESSAGE_OCTETS : WIRE_MESSAGE_MAX;
     return octets - tail_octets(answer);
@@ -254,12 +254,12 @@ static void add_records(struct primary_answer *answer)
 
 static void begin_message(struct primary_answer *answer, struct buffer *out)
 {
-    const struct asked *asked = &answer->asked;
+    const struct parsed_query *query = &answer->query;
     buffer_clear(out);
-    packer_begin(&answer->packer, out, asked->id, flags_of(answer));
-    if (answer->message_count == 1 && asked->question_count == 1)
-        packer_question(&answer->packer, asked->question.name, asked->question.type,
-                        asked->question.class);
+    packer_begin(&answer->packer, out, query->id, flags_of(answer));
+    if (answer->message_count == 1 && query->question_count == 1)
+        packer_question(&answer->packer, query->question.name, query->question.type,
+                        query->question.class);
 }
 
 // Not even one record fits: over UDP the peer is told to come back over TCP (RFC 8945 5.3).
@@ -284,7 +284,7 @@ static void make_message(struct primary_answer *answer, struct buffer *out)
         add_records(answer);
     if (!answer->is_over && !packer_count(&answer->packer, PACKER_ANSWER))
         end_without_records(answer, out);
-    if (answer->message_count == 1 && answer->asked.has_edns)
+    if (answer->message_count == 1 && answer->query.has_edns)
         add_edns(out, answer->told.rcode);
 }
 

@@ -55,7 +55,7 @@ DEFINE_CLEANUP(primary_answer, primary_answer_free)
 // TSIG.
 bool primary_answer_next(struct primary_answer *answer, int64_t unix_s, struct buffer *out);
 // What it is: for logs, metrics and the fact that a server fetched a serial.
-struct primary_told {
+struct primary_reported {
     enum primary_kind kind; // that was asked for, also when it is refused
     bool has_records;       // more than the SOA alone: a transfer
     bool is_incremental;    // IXFR answered with differences
@@ -67,7 +67,7 @@ struct primary_told {
     uint32_t serial;            // of what is answered
     const struct tsig_key *key; // that the request was signed with, verified; or NULL
 };
-void primary_answer_tell(const struct primary_answer *answer, struct primary_told *out);
+void primary_answer_report(const struct primary_answer *answer, struct primary_reported *out);
 
 // ---- what a primary says of its own accord, and what it asks ------------------------------------
 
@@ -94,5 +94,5 @@ DEFINE_CLEANUP(transfer, transfer_free)
 bool transfer_request(struct transfer *transfer, uint16_t id, int64_t unix_s, struct buffer *out,
                       struct error *err);
 // The next message of the answer. *zone is set (the caller's) when it was the last.
-bool transfer_hear(struct transfer *transfer, struct text octets, int64_t unix_s,
-                   struct zone **zone, struct error *err);
+bool transfer_read_reply(struct transfer *transfer, struct text octets, int64_t unix_s,
+                         struct zone **zone, struct error *err);

@@ -1,6 +1,6 @@
-#include "dns/heard.h"
 #include "dns/packer.h"
 #include "dns/primary.h"
+#include "dns/reply_check.h"
 #include "dns/rr_type.h"
 #include "dns/wire.h"
 
@@ -64,7 +64,7 @@ static bool is_answer_to_us(struct wire *wire, struct wire_header *header, uint1
                             struct dname apex)
 {
     return wire_take_header(wire, header) && header->flags & FLAG_REPLY && header->id == id &&
-           heard_questions(wire, header, apex, RR_SOA);
+           reply_check_questions(wire, header, apex, RR_SOA);
 }
 
 static bool check_signature(struct text octets, const struct tsig_key *key, int64_t unix_s,
@@ -75,7 +75,7 @@ static bool check_signature(struct text octets, const struct tsig_key *key, int6
     unsigned peer_error;
     enum tsig_result result =
         tsig_verify(octets, key, unix_s, mac, &stripped_len, &own, &peer_error);
-    return heard_result(result, peer_error, rcode, err);
+    return reply_check_tsig(result, peer_error, rcode, err);
 }
 
 bool primary_reply(struct text octets, uint16_t id, struct dname apex, const struct tsig_key *key,
@@ -91,7 +91,7 @@ bool primary_reply(struct text octets, uint16_t id, struct dname apex, const str
     unsigned rcode = header.flags & FLAG_RCODE;
     if (key && !check_signature(octets, key, unix_s, mac, rcode, err))
         return false;
-    if (!heard_rcode(rcode, err))
+    if (!reply_check_rcode(rcode, err))
         return false;
     if (!read_answers(&wire, &header, apex, &has_found, &found))
         return error_set(err, FAULT_AGAIN, "", "the reply is malformed");

@@ -37,7 +37,8 @@ static inline void write_thing(const void *tag, struct buffer *out)
     buffer_add_text(out, thing->name);
 }
 
-static inline void hear(void *context, const void *tag, const struct zone_outcome *outcome)
+static inline void handle_outcome(void *context, const void *tag,
+                                  const struct zone_outcome *outcome)
 {
     struct thing *thing = (struct thing *)(uintptr_t)tag;
     thing->outcome = *outcome;
@@ -48,7 +49,7 @@ static inline void hear(void *context, const void *tag, const struct zone_outcom
 static inline size_t settle(struct zone_compiler *compiler)
 {
     size_t told = 0;
-    zone_compiler_settle(compiler, hear, &told);
+    zone_compiler_settle(compiler, handle_outcome, &told);
     return told;
 }
 

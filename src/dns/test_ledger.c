@@ -15,123 +15,125 @@
 
 // ---- a store of pages ---------------------------------------------------------------------------
 
-enum { PAGES_MAX = 256 };
+enum { SHARDS_MAX = 256 };
 
-struct page {
+struct document {
     char *name; // NULL: free
     char *version;
     char *json;
 };
-struct pages {
-    struct page items[PAGES_MAX];
+struct documents {
+    struct document items[SHARDS_MAX];
     unsigned versions;
     size_t puts;
     int left; // operations until it fails; below 0: it never does
 };
 
-static struct page *pages_find(struct pages *pages, const char *name)
+static struct document *shards_find(struct documents *documents, const char *name)
 {
-    for (size_t i = 0; i < PAGES_MAX; i++)
-        if (pages->items[i].name && !strcmp(pages->items[i].name, name))
-            return &pages->items[i];
+    for (size_t i = 0; i < SHARDS_MAX; i++)
+        if (documents->items[i].name && !strcmp(documents->items[i].name, name))
+            return &documents->items[i];
     return NULL;
 }
 
-static void page_clear(struct page *page)
+static void shard_clear(struct document *document)
 {
-    free(page->name);
-    free(page->version);
-    free(page->json);
-    *page = (struct page){0};
+    free(document->name);
+    free(document->version);
+    free(document->json);
+    *document = (struct document){0};
 }
 
-static void pages_done(struct pages *pages)
+static void shards_done(struct documents *documents)
 {
-    for (size_t i = 0; i < PAGES_MAX; i++)
-        page_clear(&pages->items[i]);
+    for (size_t i = 0; i < SHARDS_MAX; i++)
+        shard_clear(&documents->items[i]);
 }
 
-static struct page *pages_add(struct pages *pages, const char *name)
+static struct document *shards_add(struct documents *documents, const char *name)
 {
-    struct page *page = pages->items;
-    while (page->name)
-        assert_true(++page < pages->items + PAGES_MAX);
-    page->name = mem_copy_text(name);
-    return page;
+    struct document *document = documents->items;
+    while (document->name)
+        assert_true(++document < documents->items + SHARDS_MAX);
+    document->name = mem_copy_text(name);
+    return document;
 }
 
-static const char *pages_put(struct pages *pages, const struct ledger_task *task, const char *json)
+static const char *shards_put(struct documents *documents, const struct ledger_task *task,
+                              const char *json)
 {
     char version[16];
-    struct page *page = pages_find(pages, task->name);
-    assert_true(page ? task->version && !strcmp(page->version, task->version) : !task->version);
-    if (!page)
-        page = pages_add(pages, task->name);
-    snprintf(version, sizeof version, "v%u", ++pages->versions);
-    free(page->version);
-    free(page->json);
-    page->version = mem_copy_text(version);
-    page->json = mem_copy_text(json);
-    pages->puts++;
-    return page->version;
+    struct document *document = shards_find(documents, task->name);
+    assert_true(document ? task->version && !strcmp(document->version, task->version)
+                         : !task->version);
+    if (!document)
+        document = shards_add(documents, task->name);
+    snprintf(version, sizeof version, "v%u", ++documents->versions);
+    free(document->version);
+    free(document->json);
+    document->version = mem_copy_text(version);
+    document->json = mem_copy_text(json);
+    documents->puts++;
+    return document->version;
 }
 
-static void pages_set(struct pages *pages, const char *name, const char *json)
+static void shards_set(struct documents *documents, const char *name, const char *json)
 {
-    struct page *page = pages_find(pages, name);
-    const struct ledger_task task = {.version = page ? page->version : NULL};
+    struct document *document = shards_find(documents, name);
+    const struct ledger_task task = {.version = document ? document->version : NULL};
     struct ledger_task named = task;
     snprintf(named.name, sizeof named.name, "%s", name);
-    pages_put(pages, &named, json);
+    shards_put(documents, &named, json);
 }
 
-static size_t pages_count(const struct pages *pages)
+static size_t shards_count(const struct documents *documents)
 {
     size_t count = 0;
-    for (size_t i = 0; i < PAGES_MAX; i++)
-        count += pages->items[i].name != NULL;
+    for (size_t i = 0; i < SHARDS_MAX; i++)
+        count += documents->items[i].name != NULL;
     return count;
 }
 
-static bool is_failing(struct pages *pages)
+static bool is_failing(struct documents *documents)
 {
-    return pages->left >= 0 && pages->left-- == 0;
+    return documents->left >= 0 && documents->left-- == 0;
 }
 
 // As a keeper does. False: it broke off.
-static bool store_all(struct ledger *ledger, struct pages *pages)
+static bool store_all(struct ledger *ledger, struct documents *documents)
 {
     struct ledger_task task;
     while (ledger_is_due(ledger)) {
         while (ledger_next_put(ledger, &task)) {
             AUTO_BUFFER json = {0};
-            if (is_failing(pages))
+            if (is_failing(documents))
                 return false;
-            ledger_write_page(ledger, task.shard, &json);
-            ledger_was_put(ledger, task.shard, pages_put(pages, &task, json.at));
+            ledger_write_shard(ledger, task.shard, &json);
+            ledger_was_put(ledger, task.shard, shards_put(documents, &task, json.at));
         }
         while (ledger_next_drop(ledger, &task)) {
-            struct page *page = pages_find(pages, task.name);
-            if (is_failing(pages))
+            struct document *document = shards_find(documents, task.name);
+            if (is_failing(documents))
                 return false;
-            assert_non_null(page);
-            assert_string_equal(page->version, task.version);
-            page_clear(page);
+            assert_non_null(document);
+            assert_string_equal(document->version, task.version);
+            shard_clear(document);
             ledger_was_dropped(ledger, task.shard);
         }
     }
     return true;
 }
 
-static bool load(struct ledger *ledger, const struct pages *pages, struct error *err)
+static bool load(struct ledger *ledger, const struct documents *documents, struct error *err)
 {
-    struct ledger_page list[PAGES_MAX];
+    struct ledger_shard_text list[SHARDS_MAX];
     size_t count = 0;
-    for (size_t i = PAGES_MAX; i-- > 0;)
-        if (pages->items[i].name)
-            list[count++] = (struct ledger_page){text_of(pages->items[i].name),
-                                                 text_of(pages->items[i].version),
-                                                 text_of(pages->items[i].json)};
+    for (size_t i = SHARDS_MAX; i-- > 0;)
+        if (documents->items[i].name)
+            list[count++] = (struct ledger_shard_text){text_of(documents->items[i].name),
+                                                       text_of(documents->items[i].version),
+                                                       text_of(documents->items[i].json)};
     return ledger_read(ledger, list, count, err);
 }
 
@@ -173,34 +175,34 @@ static const char *stored_of(const struct ledger *ledger, const char *name)
     return entry.stored.at;
 }
 
-static void expect_page(struct pages *pages, const char *name, const char *json)
+static void expect_shard(struct documents *documents, const char *name, const char *json)
 {
-    const struct page *page = pages_find(pages, name);
-    assert_non_null(page);
-    assert_string_equal(page->json, json);
+    const struct document *document = shards_find(documents, name);
+    assert_non_null(document);
+    assert_string_equal(document->json, json);
 }
 
 #define ENTRY(name, stored)                                                                        \
     "{\"name\":\"" name "\",\"type\":\"CNAME\",\"set\":\"\",\"owner\":\"ingress/shop/web\","       \
     "\"hash\":\"c48d5cb996fac199\",\"state\":\"Pending\",\"since\":\"2026-01-01T00:00:00Z\""       \
     ",\"stored\":" stored "}"
-#define PAGE(meta, entries) "{\"v\":1,\"meta\":" meta ",\"entries\":[" entries "]}\n"
+#define SHARD(meta, entries) "{\"v\":1,\"meta\":" meta ",\"entries\":[" entries "]}\n"
 
 static void expect_refused(const char *json, const char *text)
 {
     struct error err = {0};
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
     put(ledger, "kept.example", "kept.example,a\n");
-    pages_set(&pages, PREFIX "x", json);
-    assert_false(load(ledger, &pages, &err));
+    shards_set(&documents, PREFIX "x", json);
+    assert_false(load(ledger, &documents, &err));
     assert_int_equal(err.fault, FAULT_SPEC);
     assert_string_equal(err.reason, "LedgerUnreadable");
     assert_non_null(strstr(err.text, PREFIX "x: "));
     if (!strstr(err.text, text))
         fail_msg("\"%s\" is not in \"%s\"", text, err.text);
     assert_int_equal(ledger_count(ledger), 1);
-    pages_done(&pages);
+    shards_done(&documents);
 }
 
 // ---- hash and names -----------------------------------------------------------------------------
@@ -269,7 +271,7 @@ static void hash_is_of_canonical_rdata(void **state)
     expect_hash_of(&set, "0\n\"say \\\"hi\\\"; \\\\o/\"\n");
 }
 
-static void pages_are_named_by_backend_zone_and_bits(void **state)
+static void shards_are_named_by_backend_zone_and_bits(void **state)
 {
     (void)state;
     struct ledger_task task;
@@ -307,40 +309,40 @@ static void long_names_are_cut_and_hashed(void **state)
 
 // ---- pages --------------------------------------------------------------------------------------
 
-static void a_page_reads_back_as_it_was_written(void **state)
+static void a_shard_reads_back_as_it_was_written(void **state)
 {
     (void)state;
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
     put(ledger, "www.home.lan", "www.home.lan,a.home.lan\n");
     put(ledger, "api.home.lan", "api.home.lan,a.home.lan\napi.home.lan,b.home.lan\n");
     ledger_keep(ledger, "first-sync", "2026-01-01T00:00:00Z");
-    assert_true(store_all(ledger, &pages));
-    expect_page(&pages, PREFIX "x",
-                PAGE("{\"edition\":\"1\",\"first-sync\":\"2026-01-01T00:00:00Z\"}",
-                     "\n" ENTRY("api.home.lan", "[\"api.home.lan,a.home.lan\","
-                                                "\"api.home.lan,b.home.lan\"]") ",\n" //
-                     ENTRY("www.home.lan", "\"www.home.lan,a.home.lan\"")));
+    assert_true(store_all(ledger, &documents));
+    expect_shard(&documents, PREFIX "x",
+                 SHARD("{\"edition\":\"1\",\"first-sync\":\"2026-01-01T00:00:00Z\"}",
+                       "\n" ENTRY("api.home.lan", "[\"api.home.lan,a.home.lan\","
+                                                  "\"api.home.lan,b.home.lan\"]") ",\n" //
+                       ENTRY("www.home.lan", "\"www.home.lan,a.home.lan\"")));
     CLEANUP(ledger) struct ledger *again = new_ledger();
-    assert_true(load(again, &pages, NULL));
+    assert_true(load(again, &documents, NULL));
     assert_int_equal(ledger_count(again), 2);
     assert_string_equal(stored_of(again, "www.home.lan"), "www.home.lan,a.home.lan\n");
     assert_string_equal(stored_of(again, "api.home.lan"),
                         "api.home.lan,a.home.lan\napi.home.lan,b.home.lan\n");
     assert_string_equal(ledger_fact(again, "first-sync"), "2026-01-01T00:00:00Z");
     assert_false(ledger_is_due(again));
-    pages_done(&pages);
+    shards_done(&documents);
 }
 
 static void what_changes_nothing_is_not_written(void **state)
 {
     (void)state;
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
     struct ledger_entry entry = entry_of("www.home.lan", "www.home.lan,a\n");
     ledger_put(ledger, &entry);
     ledger_keep(ledger, "key", "sha256//abc");
-    assert_true(store_all(ledger, &pages));
+    assert_true(store_all(ledger, &documents));
     entry.since_s += 100;
     ledger_put(ledger, &entry);
     ledger_keep(ledger, "key", "sha256//abc");
@@ -350,7 +352,7 @@ static void what_changes_nothing_is_not_written(void **state)
     entry.state = TEXT("Written");
     ledger_put(ledger, &entry);
     assert_true(ledger_is_due(ledger));
-    pages_done(&pages);
+    shards_done(&documents);
 }
 
 static void an_entry_is_found_by_type_name_and_set(void **state)
@@ -376,17 +378,17 @@ static void an_entry_is_found_by_type_name_and_set(void **state)
     assert_string_equal(stored_of(ledger, "www.home.lan"), "one\n");
 }
 
-static void pages_of_others_are_left_alone(void **state)
+static void shards_of_others_are_left_alone(void **state)
 {
     (void)state;
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
-    pages_set(&pages, PREFIX "backup", "none of ours");
-    pages_set(&pages, "signpost-ledger-pihole-upstairs-00000000-x", "none of ours");
-    pages_set(&pages, PREFIX "x", PAGE("{}", ENTRY("a.example", "\"a.example,b\"")));
-    assert_true(load(ledger, &pages, NULL));
+    shards_set(&documents, PREFIX "backup", "none of ours");
+    shards_set(&documents, "signpost-ledger-pihole-upstairs-00000000-x", "none of ours");
+    shards_set(&documents, PREFIX "x", SHARD("{}", ENTRY("a.example", "\"a.example,b\"")));
+    assert_true(load(ledger, &documents, NULL));
     assert_int_equal(ledger_count(ledger), 1);
-    pages_done(&pages);
+    shards_done(&documents);
 }
 
 static void what_is_not_understood_is_refused(void **state)
@@ -399,16 +401,16 @@ static void what_is_not_understood_is_refused(void **state)
     expect_refused("{\"v\":1,\"meta\":{},\"entries\":[],\"more\":1}", "members");
     expect_refused("{\"v\":1,\"meta\":{}}", "entries is no list");
     expect_refused("{\"v\":1,\"meta\":[],\"entries\":[]}", "meta is no map");
-    expect_refused(PAGE("{\"a\":1}", ""), "is no text");
-    expect_refused(PAGE("{\"edition\":\"-1\"}", ""), "meta.edition");
-    expect_refused(PAGE("{}", "7"), "entries[0]: ");
-    expect_refused(PAGE("{}", ENTRY("A.example", "\"x\"")), "name");
-    expect_refused(PAGE("{}", ENTRY("", "\"x\"")), "name");
-    expect_refused(PAGE("{}", ENTRY("a.example", "7")), "stored");
-    expect_refused(PAGE("{}", ENTRY("a.example", "\"a\\nb\"")), "stored");
-    expect_refused(PAGE("{}", ENTRY("a.example", "\"a\\u0000b\"")), "stored");
-    expect_refused(PAGE("{}", ENTRY("a.example", "\"x\",\"more\":1")), "members");
-    expect_refused(PAGE("{}", ENTRY("a.example", "\"x\"") "," ENTRY("a.example", "\"y\"")),
+    expect_refused(SHARD("{\"a\":1}", ""), "is no text");
+    expect_refused(SHARD("{\"edition\":\"-1\"}", ""), "meta.edition");
+    expect_refused(SHARD("{}", "7"), "entries[0]: ");
+    expect_refused(SHARD("{}", ENTRY("A.example", "\"x\"")), "name");
+    expect_refused(SHARD("{}", ENTRY("", "\"x\"")), "name");
+    expect_refused(SHARD("{}", ENTRY("a.example", "7")), "stored");
+    expect_refused(SHARD("{}", ENTRY("a.example", "\"a\\nb\"")), "stored");
+    expect_refused(SHARD("{}", ENTRY("a.example", "\"a\\u0000b\"")), "stored");
+    expect_refused(SHARD("{}", ENTRY("a.example", "\"x\",\"more\":1")), "members");
+    expect_refused(SHARD("{}", ENTRY("a.example", "\"x\"") "," ENTRY("a.example", "\"y\"")),
                    "entries[1]: it stands there twice");
 }
 
@@ -416,36 +418,36 @@ static void an_entry_of_another_shard_is_refused(void **state)
 {
     (void)state;
     struct error err;
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
     size_t refused = 0;
     for (int bit = 0; bit < 2; bit++) {
-        pages_set(&pages, bit ? PREFIX "1" : PREFIX "0",
-                  PAGE("{}", ENTRY("a.example", "\"a.example,b\"")));
-        refused += !load(ledger, &pages, &err);
-        page_clear(pages_find(&pages, bit ? PREFIX "1" : PREFIX "0"));
+        shards_set(&documents, bit ? PREFIX "1" : PREFIX "0",
+                   SHARD("{}", ENTRY("a.example", "\"a.example,b\"")));
+        refused += !load(ledger, &documents, &err);
+        shard_clear(shards_find(&documents, bit ? PREFIX "1" : PREFIX "0"));
     }
     assert_int_equal(refused, 1);
-    pages_done(&pages);
+    shards_done(&documents);
 }
 
-static void the_latest_facts_count_and_reach_all_pages(void **state)
+static void the_latest_facts_count_and_reach_all_shards(void **state)
 {
     (void)state;
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
-    pages_set(&pages, PREFIX "0", PAGE("{\"edition\":\"4\",\"key\":\"old\"}", ""));
-    pages_set(&pages, PREFIX "1", PAGE("{\"edition\":\"5\",\"key\":\"new\"}", ""));
-    assert_true(load(ledger, &pages, NULL));
+    shards_set(&documents, PREFIX "0", SHARD("{\"edition\":\"4\",\"key\":\"old\"}", ""));
+    shards_set(&documents, PREFIX "1", SHARD("{\"edition\":\"5\",\"key\":\"new\"}", ""));
+    assert_true(load(ledger, &documents, NULL));
     assert_string_equal(ledger_fact(ledger, "key"), "new");
-    assert_true(store_all(ledger, &pages));
-    expect_page(&pages, PREFIX "0",
-                "{\"v\":1,\"meta\":{\"edition\":\"5\",\"key\":\"new\"},"
-                "\"entries\":[]}\n");
+    assert_true(store_all(ledger, &documents));
+    expect_shard(&documents, PREFIX "0",
+                 "{\"v\":1,\"meta\":{\"edition\":\"5\",\"key\":\"new\"},"
+                 "\"entries\":[]}\n");
     ledger_keep(ledger, "key", NULL);
-    assert_true(store_all(ledger, &pages));
-    expect_page(&pages, PREFIX "1", "{\"v\":1,\"meta\":{\"edition\":\"6\"},\"entries\":[]}\n");
-    pages_done(&pages);
+    assert_true(store_all(ledger, &documents));
+    expect_shard(&documents, PREFIX "1", "{\"v\":1,\"meta\":{\"edition\":\"6\"},\"entries\":[]}\n");
+    shards_done(&documents);
 }
 
 // ---- splits -------------------------------------------------------------------------------------
@@ -463,26 +465,26 @@ static void put_many(struct ledger *ledger, size_t first, size_t count)
 static void a_shard_that_is_too_large_gives_way_to_two(void **state)
 {
     (void)state;
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
     put_many(ledger, 0, LEDGER_ENTRIES_MAX);
-    assert_true(store_all(ledger, &pages));
-    assert_int_equal(pages_count(&pages), 1);
+    assert_true(store_all(ledger, &documents));
+    assert_int_equal(shards_count(&documents), 1);
     put_many(ledger, LEDGER_ENTRIES_MAX, 1);
-    assert_true(store_all(ledger, &pages));
-    assert_int_equal(pages_count(&pages), 2);
-    assert_non_null(pages_find(&pages, PREFIX "0"));
-    assert_non_null(pages_find(&pages, PREFIX "1"));
-    assert_int_equal(pages.puts, 3);
+    assert_true(store_all(ledger, &documents));
+    assert_int_equal(shards_count(&documents), 2);
+    assert_non_null(shards_find(&documents, PREFIX "0"));
+    assert_non_null(shards_find(&documents, PREFIX "1"));
+    assert_int_equal(documents.puts, 3);
     put(ledger, "n0.example", "n0.example,other\n");
-    assert_true(store_all(ledger, &pages));
-    assert_int_equal(pages.puts, 4);
-    pages_done(&pages);
+    assert_true(store_all(ledger, &documents));
+    assert_int_equal(documents.puts, 4);
+    shards_done(&documents);
 }
 
-static void expect_small_pages(char fill)
+static void expect_small_shards(char fill)
 {
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
     char *stored = mem_new(1, 60002);
     memset(stored, fill, 60000);
@@ -492,25 +494,25 @@ static void expect_small_pages(char fill)
         snprintf(name, sizeof name, "n%d.example", i);
         put(ledger, name, stored);
     }
-    assert_true(store_all(ledger, &pages));
-    for (size_t i = 0; i < PAGES_MAX; i++)
-        assert_true(!pages.items[i].name || strlen(pages.items[i].json) < 700 * 1024);
+    assert_true(store_all(ledger, &documents));
+    for (size_t i = 0; i < SHARDS_MAX; i++)
+        assert_true(!documents.items[i].name || strlen(documents.items[i].json) < 700 * 1024);
     free(stored);
-    pages_done(&pages);
+    shards_done(&documents);
 }
 
 static void large_entries_split_a_shard_too(void **state)
 {
     (void)state;
-    expect_small_pages('a');
-    expect_small_pages('"');
-    expect_small_pages('\t');
+    expect_small_shards('a');
+    expect_small_shards('"');
+    expect_small_shards('\t');
 }
 
-static size_t count_loaded(const struct pages *pages)
+static size_t count_loaded(const struct documents *documents)
 {
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
-    assert_true(load(ledger, pages, NULL));
+    assert_true(load(ledger, documents, NULL));
     return ledger_count(ledger);
 }
 
@@ -519,47 +521,47 @@ static void nothing_is_lost_wherever_a_split_breaks_off(void **state)
     (void)state;
     bool is_done = false;
     for (int steps = 0; !is_done; steps++) {
-        struct pages pages = {.left = -1};
+        struct documents documents = {.left = -1};
         CLEANUP(ledger) struct ledger *ledger = new_ledger();
         put_many(ledger, 0, 500);
-        assert_true(store_all(ledger, &pages));
+        assert_true(store_all(ledger, &documents));
         put_many(ledger, 500, 1600);
-        pages.left = steps;
-        is_done = store_all(ledger, &pages);
-        pages.left = -1;
-        assert_true(count_loaded(&pages) >= 500);
+        documents.left = steps;
+        is_done = store_all(ledger, &documents);
+        documents.left = -1;
+        assert_true(count_loaded(&documents) >= 500);
         CLEANUP(ledger) struct ledger *next = new_ledger();
-        assert_true(load(next, &pages, NULL));
+        assert_true(load(next, &documents, NULL));
         put_many(next, 0, 2100);
-        assert_true(store_all(next, &pages));
-        assert_int_equal(count_loaded(&pages), 2100);
-        assert_null(pages_find(&pages, PREFIX "x"));
-        pages_done(&pages);
+        assert_true(store_all(next, &documents));
+        assert_int_equal(count_loaded(&documents), 2100);
+        assert_null(shards_find(&documents, PREFIX "x"));
+        shards_done(&documents);
     }
 }
 
 static void a_parent_that_was_left_behind_does_not_count(void **state)
 {
     (void)state;
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
-    pages_set(&pages, PREFIX "x", PAGE("{}", ENTRY("a.example", "\"old\"")));
-    pages_set(&pages, PREFIX "00", PAGE("{}", ""));
-    pages_set(&pages, PREFIX "01", PAGE("{}", ""));
-    pages_set(&pages, PREFIX "1", PAGE("{}", ""));
-    assert_true(load(ledger, &pages, NULL));
+    shards_set(&documents, PREFIX "x", SHARD("{}", ENTRY("a.example", "\"old\"")));
+    shards_set(&documents, PREFIX "00", SHARD("{}", ""));
+    shards_set(&documents, PREFIX "01", SHARD("{}", ""));
+    shards_set(&documents, PREFIX "1", SHARD("{}", ""));
+    assert_true(load(ledger, &documents, NULL));
     assert_int_equal(ledger_count(ledger), 0);
     assert_true(ledger_is_due(ledger));
-    assert_true(store_all(ledger, &pages));
-    assert_int_equal(pages_count(&pages), 3);
-    pages_done(&pages);
+    assert_true(store_all(ledger, &documents));
+    assert_int_equal(shards_count(&documents), 3);
+    shards_done(&documents);
 }
 
 static void ten_thousand_entries_survive_any_changes(void **state)
 {
     (void)state;
     enum { NAMES = 10000 };
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     uint64_t seed = 7;
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
     bool *is_there = mem_new_array(bool, NAMES);
@@ -579,10 +581,10 @@ static void ten_thousand_entries_survive_any_changes(void **state)
             else
                 ledger_drop(ledger, RECORD_CNAME, text_of(name), TEXT(""));
         }
-        assert_true(store_all(ledger, &pages));
+        assert_true(store_all(ledger, &documents));
     }
     CLEANUP(ledger) struct ledger *again = new_ledger();
-    assert_true(load(again, &pages, NULL));
+    assert_true(load(again, &documents, NULL));
     for (size_t i = 0; i < NAMES; i++) {
         char name[32];
         snprintf(name, sizeof name, "n%zu.example", i);
@@ -592,26 +594,26 @@ static void ten_thousand_entries_survive_any_changes(void **state)
     assert_int_equal(ledger_count(again), count);
     assert_int_equal(ledger_count(ledger), count);
     free(is_there);
-    pages_done(&pages);
+    shards_done(&documents);
 }
 
-static void a_page_under_way_that_is_split_is_dropped_afterwards(void **state)
+static void a_shard_under_way_that_is_split_is_dropped_afterwards(void **state)
 {
     (void)state;
     struct ledger_task task;
-    struct pages pages = {.left = -1};
+    struct documents documents = {.left = -1};
     AUTO_BUFFER json = {0};
     CLEANUP(ledger) struct ledger *ledger = new_ledger();
     put_many(ledger, 0, 500);
     assert_true(ledger_next_put(ledger, &task));
-    ledger_write_page(ledger, task.shard, &json);
+    ledger_write_shard(ledger, task.shard, &json);
     put_many(ledger, 500, 100);
-    ledger_was_put(ledger, task.shard, pages_put(&pages, &task, json.at));
-    assert_int_equal(count_loaded(&pages), 500);
-    assert_true(store_all(ledger, &pages));
-    assert_int_equal(count_loaded(&pages), 600);
-    assert_null(pages_find(&pages, PREFIX "x"));
-    pages_done(&pages);
+    ledger_was_put(ledger, task.shard, shards_put(&documents, &task, json.at));
+    assert_int_equal(count_loaded(&documents), 500);
+    assert_true(store_all(ledger, &documents));
+    assert_int_equal(count_loaded(&documents), 600);
+    assert_null(shards_find(&documents, PREFIX "x"));
+    shards_done(&documents);
 }
 
 int main(void)
@@ -619,21 +621,21 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(hash_is_of_ttl_and_sorted_values),
         cmocka_unit_test(hash_is_of_canonical_rdata),
-        cmocka_unit_test(pages_are_named_by_backend_zone_and_bits),
+        cmocka_unit_test(shards_are_named_by_backend_zone_and_bits),
         cmocka_unit_test(long_names_are_cut_and_hashed),
-        cmocka_unit_test(a_page_reads_back_as_it_was_written),
+        cmocka_unit_test(a_shard_reads_back_as_it_was_written),
         cmocka_unit_test(what_changes_nothing_is_not_written),
         cmocka_unit_test(an_entry_is_found_by_type_name_and_set),
-        cmocka_unit_test(pages_of_others_are_left_alone),
+        cmocka_unit_test(shards_of_others_are_left_alone),
         cmocka_unit_test(what_is_not_understood_is_refused),
         cmocka_unit_test(an_entry_of_another_shard_is_refused),
-        cmocka_unit_test(the_latest_facts_count_and_reach_all_pages),
+        cmocka_unit_test(the_latest_facts_count_and_reach_all_shards),
         cmocka_unit_test(a_shard_that_is_too_large_gives_way_to_two),
         cmocka_unit_test(large_entries_split_a_shard_too),
         cmocka_unit_test(nothing_is_lost_wherever_a_split_breaks_off),
         cmocka_unit_test(a_parent_that_was_left_behind_does_not_count),
         cmocka_unit_test(ten_thousand_entries_survive_any_changes),
-        cmocka_unit_test(a_page_under_way_that_is_split_is_dropped_afterwards),
+        cmocka_unit_test(a_shard_under_way_that_is_split_is_dropped_afterwards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

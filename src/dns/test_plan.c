@@ -29,7 +29,7 @@ static struct plan_claim split(struct plan_claim claim)
 
 static struct plan_claim held(struct plan_claim claim)
 {
-    claim.is_held = true;
+    claim.is_suspended = true;
     return claim;
 }
 
@@ -105,7 +105,7 @@ static void lone_set_is_sent_until_it_is_satisfied(void **state)
     const struct plan_claim done[] = {satisfied(SET(old, A))};
     EXPECT(done, {PLAN_SETTLED, 0});
     const struct plan_claim waiting[] = {held(SET(old, A))};
-    EXPECT(waiting, {PLAN_HOLD, 0});
+    EXPECT(waiting, {PLAN_SUSPEND, 0});
     const struct plan_claim both[] = {held(satisfied(SET(old, A)))};
     EXPECT(both, {PLAN_SETTLED, 0});
 }
@@ -116,7 +116,7 @@ static void lone_removal_is_sent_until_nothing_is_there(void **state)
     const struct plan_claim going[] = {REMOVE(old, A)};
     EXPECT(going, {PLAN_SEND, 0});
     const struct plan_claim waiting[] = {held(REMOVE(old, A))};
-    EXPECT(waiting, {PLAN_HOLD, 0});
+    EXPECT(waiting, {PLAN_SUSPEND, 0});
     const struct plan_claim gone[] = {satisfied(REMOVE(old, A))};
     EXPECT(gone, {PLAN_SETTLED, 0});
 }
@@ -175,7 +175,7 @@ static void held_and_kept_claims_compete(void **state)
 {
     (void)state;
     const struct plan_claim holding[] = {held(SET(old, A)), SET(young, A)};
-    EXPECT(holding, {PLAN_HOLD, 0}, {PLAN_LOST, 0});
+    EXPECT(holding, {PLAN_SUSPEND, 0}, {PLAN_LOST, 0});
     const struct plan_claim keeping[] = {KEEP(old, A), SET(young, CNAME)};
     EXPECT(keeping, {PLAN_SETTLED, 0}, {PLAN_LOST, 0});
     const struct plan_claim kept_loser[] = {SET(old, A), KEEP(young, A)};
@@ -208,7 +208,7 @@ static void removal_is_inherited_by_who_wants_the_key(void **state)
     const struct plan_claim kept[] = {REMOVE(old, A), KEEP(young, A)};
     EXPECT(kept, {PLAN_INHERITED, 1}, {PLAN_SETTLED, 0});
     const struct plan_claim held_heir[] = {REMOVE(old, A), held(SET(young, A))};
-    EXPECT(held_heir, {PLAN_INHERITED, 1}, {PLAN_HOLD, 0});
+    EXPECT(held_heir, {PLAN_INHERITED, 1}, {PLAN_SUSPEND, 0});
     const struct plan_claim own[] = {REMOVE(old, A), SET(old, A)};
     EXPECT(own, {PLAN_INHERITED, 1}, {PLAN_SEND, 0});
 }
@@ -264,9 +264,9 @@ static void held_removal_still_stands_in_the_way(void **state)
 {
     (void)state;
     const struct plan_claim claims[] = {held(REMOVE(old, CNAME)), SET(young, A)};
-    EXPECT(claims, {PLAN_HOLD, 0}, {PLAN_WAIT, 0});
+    EXPECT(claims, {PLAN_SUSPEND, 0}, {PLAN_WAIT, 0});
     const struct plan_claim own[] = {held(REMOVE(old, A)), held(split(SET(old, A)))};
-    EXPECT(own, {PLAN_HOLD, 0}, {PLAN_WAIT, 0});
+    EXPECT(own, {PLAN_SUSPEND, 0}, {PLAN_WAIT, 0});
 }
 
 static void satisfaction_is_worth_nothing_while_what_excludes_it_goes(void **state)
@@ -386,9 +386,9 @@ static void a_look_is_sent_until_it_is_answered(void **state)
     const struct plan_claim asked[] = {LOOK(old, A), held(SET(old, CNAME))};
     const struct plan_claim answered[] = {satisfied(LOOK(old, A)), held(SET(old, CNAME))};
     const struct plan_claim kept_back[] = {held(LOOK(old, A))};
-    check(asked, (struct wanted[]){{PLAN_SEND, 0}, {PLAN_HOLD, 0}}, 2);
-    check(answered, (struct wanted[]){{PLAN_SETTLED, 0}, {PLAN_HOLD, 0}}, 2);
-    check(kept_back, (struct wanted[]){{PLAN_HOLD, 0}}, 1);
+    check(asked, (struct wanted[]){{PLAN_SEND, 0}, {PLAN_SUSPEND, 0}}, 2);
+    check(answered, (struct wanted[]){{PLAN_SETTLED, 0}, {PLAN_SUSPEND, 0}}, 2);
+    check(kept_back, (struct wanted[]){{PLAN_SUSPEND, 0}}, 1);
 }
 
 static void a_look_holds_its_name_like_any_claim_that_stands(void **state)

@@ -463,13 +463,13 @@ static void errors_of_a_signed_request_are_signed(void **state)
 }
 
 // What a request is told whose TSIG is not good.
-struct told_tsig {
+struct reported_tsig {
     unsigned error;
     bool is_signed;
 };
 
-static struct told_tsig told_of(struct served *served, const struct buffer *request,
-                                const struct tsig_key *key, const struct tsig_mac *mac)
+static struct reported_tsig reported_of(struct served *served, const struct buffer *request,
+                                        const struct tsig_key *key, const struct tsig_mac *mac)
 {
     AUTO_ANSWERED got = {0};
     unsigned error;
@@ -488,7 +488,7 @@ static struct told_tsig told_of(struct served *served, const struct buffer *requ
     struct tsig_mac other = {.len = mac->len};
     unsigned same;
     bool is_signed = result_of(&got.messages[0], key, NOW_S, &other, &same) != TSIG_REFUSED_BY_PEER;
-    return (struct told_tsig){error, is_signed};
+    return (struct reported_tsig){error, is_signed};
 }
 
 static void an_unknown_key_is_told_unsigned(void **state)
@@ -501,7 +501,7 @@ static void an_unknown_key_is_told_unsigned(void **state)
     struct tsig_mac mac;
     ask(&request, RR_AXFR);
     assert_true(tsig_sign(&request, &other, NOW_S, NULL, &mac, NULL));
-    struct told_tsig told = told_of(&served, &request, &other, &mac);
+    struct reported_tsig told = reported_of(&served, &request, &other, &mac);
     assert_int_equal(told.error, TSIG_ERROR_BADKEY);
     assert_false(told.is_signed);
     tsig_key_done(&other);
@@ -516,7 +516,7 @@ static void another_algorithm_is_another_key(void **state)
     struct tsig_mac mac;
     ask(&request, RR_AXFR);
     assert_true(tsig_sign(&request, &other, NOW_S, NULL, &mac, NULL));
-    struct told_tsig told = told_of(&served, &request, &other, &mac);
+    struct reported_tsig told = reported_of(&served, &request, &other, &mac);
     assert_int_equal(told.error, TSIG_ERROR_BADKEY);
     assert_false(told.is_signed);
     tsig_key_done(&other);
@@ -531,7 +531,7 @@ static void a_wrong_mac_is_told_unsigned(void **state)
     ask(&request, RR_AXFR);
     assert_true(tsig_sign(&request, &served.key, NOW_S, NULL, &mac, NULL));
     request.at[request.len - 7] ^= 1;
-    struct told_tsig told = told_of(&served, &request, &served.key, &mac);
+    struct reported_tsig told = reported_of(&served, &request, &served.key, &mac);
     assert_int_equal(told.error, TSIG_ERROR_BADSIG);
     assert_false(told.is_signed);
 }
@@ -547,7 +547,7 @@ static void a_wrong_time_is_told_signed_with_our_time(void **state)
         struct tsig_mac mac;
         ask(&request, RR_AXFR);
         assert_true(tsig_sign(&request, &served.key, times[i], NULL, &mac, NULL));
-        struct told_tsig told = told_of(&served, &request, &served.key, &mac);
+        struct reported_tsig told = reported_of(&served, &request, &served.key, &mac);
         assert_int_equal(told.error, TSIG_ERROR_BADTIME);
         assert_true(told.is_signed);
         answer(&served, &request, true, &got);

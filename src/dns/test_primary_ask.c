@@ -111,8 +111,8 @@ struct heard {
     struct error err;
 };
 
-static struct heard hear(const struct buffer *octets, const struct tsig_key *key,
-                         const struct tsig_mac *mac)
+static struct heard handle_reply(const struct buffer *octets, const struct tsig_key *key,
+                                 const struct tsig_mac *mac)
 {
     struct heard heard = {.serial = 99};
     autofree char *exact = mem_copy(octets->len ? octets->at : "", octets->len);
@@ -145,7 +145,7 @@ static void a_reply_to_a_probe_has_the_serial(void **state)
     AUTO_BUFFER reply = {0};
     begin_reply(&reply, 0x8400);
     add_soa(&reply, "\300\14", 2, 9);
-    struct heard heard = hear(&reply, NULL, NULL);
+    struct heard heard = handle_reply(&reply, NULL, NULL);
     assert_true(heard.is_good && heard.has_serial);
     assert_int_equal(heard.serial, 9);
 }
@@ -156,12 +156,12 @@ static void a_reply_without_soa_is_good_without_serial(void **state)
     AUTO_BUFFER notified = {0};
     AUTO_BUFFER other = {0};
     begin_reply(&notified, FLAG_REPLY | FLAGS_OF_NOTIFY);
-    struct heard heard = hear(&notified, NULL, NULL);
+    struct heard heard = handle_reply(&notified, NULL, NULL);
     assert_true(heard.is_good && !heard.has_serial);
     assert_int_equal(heard.serial, 99);
     begin_reply(&other, 0x8400);
     add_soa(&other, "\300\21", 2, 9);
-    heard = hear(&other, NULL, NULL);
+    heard = handle_reply(&other, NULL, NULL);
     assert_true(heard.is_good && !heard.has_serial);
 }
 
@@ -171,13 +171,13 @@ static void notify_is_answered_with_or_without_authority(void **state)
     AUTO_BUFFER reply = {0};
     begin_reply(&reply, FLAG_REPLY | FLAGS_OF_NOTIFY);
     add_soa(&reply, "\300\14", 2, 9);
-    assert_true(hear(&reply, NULL, NULL).has_serial);
+    assert_true(handle_reply(&reply, NULL, NULL).has_serial);
 }
 
 static void expect_error(const struct buffer *reply, enum fault fault, const char *code,
                          const char *text)
 {
-    struct heard heard = hear(reply, NULL, NULL);
+    struct heard heard = handle_reply(reply, NULL, NULL);
     assert_false(heard.is_good || heard.has_serial);
     assert_int_equal(heard.serial, 99);
     assert_int_equal(heard.err.fault, fault);
@@ -208,7 +208,7 @@ static void replies_cut_short_are_none(void **state)
     begin_reply(&reply, 0x8400);
     add_soa(&reply, "\300\14", 2, 9);
     for (size_t whole = reply.len; reply.len-- > 0;)
-        assert_false(hear(&reply, NULL, NULL).is_good && reply.len < whole);
+        assert_false(handle_reply(&reply, NULL, NULL).is_good && reply.len < whole);
 }
 
 static void refusals_have_their_code(void **state)
@@ -260,7 +260,7 @@ static struct heard probe(struct served *served, const struct tsig_key *key, int
     assert_true(primary_probe(&request, ID, shop, key, unix_s, &mac, NULL));
     answer(served, &request, false, &got);
     assert_int_equal(got.count, 1);
-    return hear(&got.messages[0], key, &mac);
+    return handle_reply(&got.messages[0], key, &mac);
 }
 
 static void a_signed_probe_is_answered_signed(void **state)
@@ -301,7 +301,7 @@ static void what_is_wrong_with_our_key_is_told(void **state)
     }
 }
 
-static struct heard hear_signed(int64_t unix_s, bool is_other, bool is_signed)
+static struct heard handle_signed(int64_t unix_s, bool is_other, bool is_signed)
 {
     AUTO_KEY key = key_of("hmac-sha256");
     AUTO_KEY other = key_of("hmac-sha512");
@@ -313,19 +313,19 @@ static struct heard hear_signed(int64_t unix_s, bool is_other, bool is_signed)
     add_soa(&reply, "\300\14", 2, 9);
     if (is_signed)
         assert_true(tsig_sign(&reply, is_other ? &other : &key, unix_s, &mac, &own, NULL));
-    return hear(&reply, &key, &mac);
+    return handle_reply(&reply, &key, &mac);
 }
 
 static void replies_that_are_not_signed_well_do_not_count(void **state)
 {
     (void)state;
-    assert_true(hear_signed(NOW_S, false, true).has_serial);
-    struct heard none = hear_signed(NOW_S, false, false);
+    assert_true(handle_signed(NOW_S, false, true).has_serial);
+    struct heard none = handle_signed(NOW_S, false, false);
     assert_string_equal(none.err.code, "UNSIGNED");
     assert_string_equal(none.err.text, "the reply is not signed: NOERROR");
-    struct heard other = hear_signed(NOW_S, true, true);
+    struct heard other = handle_signed(NOW_S, true, true);
     assert_string_equal(other.err.code, "BADKEY");
-    struct heard late = hear_signed(NOW_S - 301, false, true);
+    struct heard late = handle_signed(NOW_S - 301, false, true);
     assert_string_equal(late.err.code, "BADTIME");
     assert_false(none.is_good || other.is_good || late.is_good);
     assert_int_equal(none.err.fault, FAULT_AUTH);

@@ -40,15 +40,15 @@ static struct zone *large_zone(uint32_t serial)
 // ---- fetching -----------------------------------------------------------------------------------
 
 // Feeds the messages to the client; NULL: it did not come to an end, or fails with *err.
-static struct zone *hear_all(struct transfer *transfer, const struct answered *got,
-                             struct error *err)
+static struct zone *handle_all(struct transfer *transfer, const struct answered *got,
+                               struct error *err)
 {
     struct zone *zone = NULL;
     for (size_t i = 0; i < got->count; i++) {
         assert_null(zone);
         autofree char *exact = mem_copy(got->messages[i].at, got->messages[i].len);
         struct text octets = {exact, got->messages[i].len};
-        if (!transfer_hear(transfer, octets, NOW_S, &zone, err))
+        if (!transfer_read_reply(transfer, octets, NOW_S, &zone, err))
             return NULL;
     }
     return zone;
@@ -66,7 +66,7 @@ static struct zone *fetch(struct served *served, const struct tsig_key *key, str
     struct error err = {0};
     request_of(transfer, &request);
     answer(served, &request, true, got);
-    struct zone *zone = hear_all(transfer, got, &err);
+    struct zone *zone = handle_all(transfer, got, &err);
     if (!zone)
         fail_msg("%s", err.text);
     return zone;
@@ -161,7 +161,7 @@ static void a_slow_reader_gets_one_version(void **state)
         struct zone *next = with_host(zone_history_newest(served.history), serial, serial, 1);
         zone_history_publish(served.history, next);
     }
-    CLEANUP(zone) struct zone *zone = hear_all(transfer, &got, &err);
+    CLEANUP(zone) struct zone *zone = handle_all(transfer, &got, &err);
     assert_same_zone(zone, old);
 }
 
@@ -219,7 +219,7 @@ static void a_record_that_fits_no_message_ends_the_transfer(void **state)
     CLEANUP(transfer) struct transfer *transfer = transfer_new(shop, &served.key);
     request_of(transfer, &request);
     answer(&served, &request, true, &got);
-    assert_null(hear_all(transfer, &got, &err));
+    assert_null(handle_all(transfer, &got, &err));
     assert_string_equal(err.code, "SERVFAIL");
     assert_int_equal(got.told.rcode, 2);
 }
@@ -490,8 +490,8 @@ static void expect_error(const struct buffer *message, const char *wanted)
     AUTO_BUFFER request = {0};
     struct error err = {0};
     request_of(transfer, &request);
-    bool is_heard = transfer_hear(transfer, buffer_text(message), NOW_S, &zone, &err);
-    assert_int_equal(is_heard, wanted == NULL);
+    bool is_answered = transfer_read_reply(transfer, buffer_text(message), NOW_S, &zone, &err);
+    assert_int_equal(is_answered, wanted == NULL);
     assert_int_equal(zone != NULL, wanted == NULL);
     assert_string_equal(err.text, wanted ? wanted : "");
 }
@@ -542,7 +542,7 @@ static void refusals_have_their_code(void **state)
         struct error err = {0};
         request_of(transfer, &request);
         begin_reply(&reply, 0x8000 | rows[i].rcode);
-        assert_false(transfer_hear(transfer, buffer_text(&reply), NOW_S, &zone, &err));
+        assert_false(transfer_read_reply(transfer, buffer_text(&reply), NOW_S, &zone, &err));
         assert_int_equal(err.fault, rows[i].fault);
         assert_int_equal(err.status, rows[i].rcode);
         assert_string_equal(err.code, rows[i].code);
@@ -617,7 +617,8 @@ static void answers_cut_short_are_malformed(void **state)
         struct zone *zone = NULL;
         request_of(transfer, &request);
         autofree char *exact = mem_copy(reply.at, reply.len + 1);
-        assert_false(transfer_hear(transfer, (struct text){exact, reply.len}, NOW_S, &zone, NULL));
+        assert_false(
+            transfer_read_reply(transfer, (struct text){exact, reply.len}, NOW_S, &zone, NULL));
     }
 }
 
@@ -657,7 +658,7 @@ static struct zone *fetch_signed(size_t count, size_t step, struct error *err)
         tsig_verify(buffer_text(&request), &key, NOW_S, NULL, &stripped_len, &mac, &peer_error),
         TSIG_GOOD);
     sign_some(&got, &key, &mac, count, step);
-    struct zone *zone = hear_all(transfer, &got, err);
+    struct zone *zone = handle_all(transfer, &got, err);
     tsig_key_done(&key);
     return zone;
 }
@@ -691,7 +692,7 @@ static void messages_without_signature_may_stand_between_signed_ones(void **stat
         assert_true(len <= sizeof octets && hex_decode(text_of(between[got.count]), octets, len));
         buffer_add(&got.messages[got.count], octets, len);
     }
-    CLEANUP(zone) struct zone *zone = hear_all(transfer, &got, &err);
+    CLEANUP(zone) struct zone *zone = handle_all(transfer, &got, &err);
     assert_non_null(zone);
     assert_int_equal(zone_record_count(zone), 3);
     tsig_key_done(&key);
@@ -732,11 +733,11 @@ static void an_answer_to_a_signed_request_is_signed(void **state)
     begin_reply(&reply, 0x8400);
     add_soa(&reply, 7);
     add_soa(&reply, 7);
-    assert_false(transfer_hear(transfer, buffer_text(&reply), NOW_S, &zone, &err));
+    assert_false(transfer_read_reply(transfer, buffer_text(&reply), NOW_S, &zone, &err));
     assert_int_equal(err.fault, FAULT_AUTH);
     assert_string_equal(err.code, "UNSIGNED");
     reply.at[3] = 5;
-    assert_false(transfer_hear(transfer, buffer_text(&reply), NOW_S, &zone, &err));
+    assert_false(transfer_read_reply(transfer, buffer_text(&reply), NOW_S, &zone, &err));
     assert_string_equal(err.code, "REFUSED");
     tsig_key_done(&key);
 }
@@ -763,7 +764,7 @@ static void what_the_primary_says_of_our_key_is_told(void **state)
         CLEANUP(transfer) struct transfer *transfer = transfer_new(shop, &key);
         request_of(transfer, &request);
         answer(&served, &request, true, &got);
-        assert_null(hear_all(transfer, &got, &err));
+        assert_null(handle_all(transfer, &got, &err));
         assert_int_equal(err.fault, FAULT_AUTH);
         assert_string_equal(err.code, rows[i].code);
         tsig_key_done(&key);
@@ -780,7 +781,7 @@ static void a_clock_that_is_off_is_told(void **state)
     struct error err = {0};
     assert_true(transfer_request(transfer, ID, NOW_S - 1000, &request, NULL));
     answer(&served, &request, true, &got);
-    assert_null(hear_all(transfer, &got, &err));
+    assert_null(handle_all(transfer, &got, &err));
     assert_string_equal(err.code, "BADTIME");
 }
 

@@ -99,7 +99,7 @@ static enum tsig_result verify_later(const struct buffer *octets, const struct t
 }
 
 // The MAC of the first reply.
-static void hear_first(const struct tsig_key *key, struct tsig_mac *mac)
+static void handle_first(const struct tsig_key *key, struct tsig_mac *mac)
 {
     struct tsig_mac request_mac;
     assert_int_equal(verify(request, key, NOW_S, NULL, &request_mac), TSIG_GOOD);
@@ -111,7 +111,7 @@ static void a_reply_of_several_messages_is_signed_like_that_of_dnspython(void **
     (void)state;
     AUTO_KEY key = key_of("signpost.key");
     struct tsig_mac mac;
-    hear_first(&key, &mac);
+    handle_first(&key, &mac);
     AUTO_BUFFER second = {0};
     add_hex(&second, replies[1]);
     second.len -= SIGNED_LEN;
@@ -127,7 +127,7 @@ static void a_reply_of_several_messages_verifies_with_unsigned_ones_between(void
     AUTO_BUFFER second = {0};
     AUTO_BUFFER last = {0};
     struct tsig_mac mac;
-    hear_first(&key, &mac);
+    handle_first(&key, &mac);
     add_hex(&second, replies[1]);
     add_hex(&last, replies[3]);
     assert_int_equal(verify_later(&second, &key, "", &mac), TSIG_GOOD);
@@ -146,7 +146,7 @@ static void a_message_out_of_turn_does_not_verify(void **state)
     AUTO_BUFFER unsigned_one = {0};
     AUTO_BUFFER last = {0};
     struct tsig_mac mac;
-    hear_first(&key, &mac);
+    handle_first(&key, &mac);
     add_hex(&first, replies[0]);
     add_hex(&unsigned_one, replies[2]);
     add_hex(&last, replies[3]);
@@ -162,7 +162,7 @@ static void a_later_message_has_its_own_time(void **state)
     AUTO_BUFFER second = {0};
     struct tsig_mac mac;
     unsigned peer_error;
-    hear_first(&key, &mac);
+    handle_first(&key, &mac);
     add_hex(&second, replies[1]);
     struct text octets = buffer_text(&second);
     assert_int_equal(tsig_verify_later(octets, &key, NOW_S + 303, TEXT(""), &mac, &peer_error),

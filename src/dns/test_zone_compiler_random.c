@@ -273,7 +273,7 @@ static size_t index_of(const void *by, const struct thing things[THINGS])
     return by ? (size_t)((const struct thing *)by - things) : THINGS;
 }
 
-static void compare_things_told(struct world *world, const struct thing things[THINGS])
+static void compare_things_reported(struct world *world, const struct thing things[THINGS])
 {
     for (size_t i = 0; i < THINGS; i++) {
         const struct thing *thing = &world->things[i];
@@ -424,7 +424,7 @@ static void compare_with_new(struct world *world)
     for (size_t i = 0; i < THINGS; i++)
         memcpy(things[i].name, world->things[i].name, sizeof things[i].name);
     build_anew(world, fresh, things);
-    compare_things_told(world, things);
+    compare_things_reported(world, things);
     compare_texts(world, fresh, things);
     compare_whole(world->compiler, fresh);
     if (!draw(&world->random, 4))

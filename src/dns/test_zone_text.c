@@ -138,7 +138,7 @@ struct reading {
     size_t count;
 };
 
-static void hear_entry(void *context, const struct zone_file_entry *entry)
+static void handle_entry(void *context, const struct zone_file_entry *entry)
 {
     struct reading *reading = context;
     AUTO_BUFFER rdata = {0};
@@ -158,8 +158,8 @@ static void hear_entry(void *context, const struct zone_file_entry *entry)
         reading->sets[reading->count++] = set;
 }
 
-static void hear_fault(void *context, const char *file, uint32_t line, uint32_t column,
-                       const struct error *error)
+static void handle_fault(void *context, const char *file, uint32_t line, uint32_t column,
+                         const struct error *error)
 {
     (void)context;
     fail_msg("%s:%u:%u: %s", file, line, column, error->text);
@@ -168,7 +168,7 @@ static void hear_fault(void *context, const char *file, uint32_t line, uint32_t 
 static void expect_read_back(struct text text, struct dname origin, const struct zone *zone)
 {
     struct reading reading = {0};
-    const struct zone_file_calls calls = {hear_entry, hear_fault, NULL, &reading};
+    const struct zone_file_calls calls = {handle_entry, handle_fault, NULL, &reading};
     struct zone_delta delta;
     zone_file_read(text, "file", origin, &calls);
     CLEANUP(zone) struct zone *read = zone_new(reading.soa, reading.sets, reading.count);

@@ -151,7 +151,7 @@ static void unknown_fields_name_the_nearest(void **state)
                    "4:1: kind: unknown field\n");
 }
 
-static void shapes_are_told_once(void **state)
+static void shapes_are_reported_once(void **state)
 {
     (void)state;
     assert_refused("keys: {}\ngroups:\n- 5\nclaims: null\n",
@@ -429,7 +429,7 @@ int main(void)
         UNIT(servers_have_addresses_ports_and_keys),
         UNIT(nothing_is_needed),
         UNIT(unknown_fields_name_the_nearest),
-        UNIT(shapes_are_told_once),
+        UNIT(shapes_are_reported_once),
         UNIT(keys_are_checked),
         UNIT(a_secret_that_cannot_be_read_names_its_file_and_never_its_content),
         UNIT(a_weak_algorithm_is_warned_of),

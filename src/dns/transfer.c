@@ -1,10 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dns/heard.h"
 #include "dns/packer.h"
 #include "dns/primary.h"
 #include "dns/rdata.h"
+#include "dns/reply_check.h"
 #include "dns/rr_type.h"
 #include "dns/wire.h"
 
@@ -106,7 +106,7 @@ static bool check_first(struct transfer *transfer, struct text octets, int64_t u
     unsigned peer_error;
     enum tsig_result result = tsig_verify(octets, transfer->key, unix_s, &transfer->mac,
                                           &stripped_len, &mac, &peer_error);
-    if (!heard_result(result, peer_error, rcode, err))
+    if (!reply_check_tsig(result, peer_error, rcode, err))
         return false;
     transfer->mac = mac;
     return true;
@@ -120,8 +120,8 @@ static bool check_later(struct transfer *transfer, struct text octets, int64_t u
         tsig_verify_later(octets, transfer->key, unix_s, buffer_text(&transfer->unsigned_octets),
                           &transfer->mac, &peer_error);
     if (result == TSIG_ABSENT)
-        return take_unsigned(transfer, octets) || heard_result(result, 0, rcode, err);
-    if (!heard_result(result, peer_error, rcode, err))
+        return take_unsigned(transfer, octets) || reply_check_tsig(result, 0, rcode, err);
+    if (!reply_check_tsig(result, peer_error, rcode, err))
         return false;
     transfer->unsigned_count = 0;
     buffer_clear(&transfer->unsigned_octets);
@@ -269,9 +269,10 @@ static bool read_message(struct transfer *transfer, struct text octets, int64_t 
         return refuse(err, "a message is malformed");
     unsigned rcode = header.flags & FLAG_RCODE;
     if (!check_header(transfer, &header, err) ||
-        !check_signature(transfer, octets, unix_s, rcode, err) || !heard_rcode(rcode, err))
+        !check_signature(transfer, octets, unix_s, rcode, err) || !reply_check_rcode(rcode, err))
         return false;
-    if (header.flags & FLAG_TRUNCATED || !heard_questions(&wire, &header, transfer->apex, RR_AXFR))
+    if (header.flags & FLAG_TRUNCATED ||
+        !reply_check_questions(&wire, &header, transfer->apex, RR_AXFR))
         return refuse(err, "what came is no reply to our question");
     if (!header.counts[1])
         return refuse(err, "a message holds no records");
@@ -281,8 +282,8 @@ static bool read_message(struct transfer *transfer, struct text octets, int64_t 
     return read_records(transfer, octets, &wire, header.counts[1], err);
 }
 
-bool transfer_hear(struct transfer *transfer, struct text octets, int64_t unix_s,
-                   struct zone **zone, struct error *err)
+bool transfer_read_reply(struct transfer *transfer, struct text octets, int64_t unix_s,
+                         struct zone **zone, struct error *err)
 {
     if (transfer->is_complete)
         return refuse(err, "it goes on behind its last SOA");
@@ -292,7 +293,7 @@ bool transfer_hear(struct transfer *transfer, struct text octets, int64_t unix_s
     if (!transfer->is_complete)
         return true;
     if (transfer->unsigned_count)
-        return heard_result(TSIG_ABSENT, 0, 0, err) || error_prefix(err, "transfer: ");
+        return reply_check_tsig(TSIG_ABSENT, 0, 0, err) || error_prefix(err, "transfer: ");
     end_set(transfer);
     *zone = zone_new(steal(transfer->soa), transfer->sets, transfer->count);
     free(steal(transfer->sets));

@@ -172,7 +172,7 @@ static void enforce(struct zone_compiler *compiler, struct zone_node *node)
 }
 
 // Whether a name exists decides by which wildcard those below it are answered.
-static void tell_below(struct zone_compiler *compiler, struct zone_node *top)
+static void report_below(struct zone_compiler *compiler, struct zone_node *top)
 {
     struct zone_node *node = top;
     bool is_over = false;
@@ -183,22 +183,22 @@ static void tell_below(struct zone_compiler *compiler, struct zone_node *top)
     }
 }
 
-static void tell_referrers(struct zone_compiler *compiler, const struct zone_node *node)
+static void report_referrers(struct zone_compiler *compiler, const struct zone_node *node)
 {
     const struct zone_record *record = node->referrers;
     for (; record; record = zone_record_link(record)->next)
         zone_node_mark(&compiler->eval, record->node, NODE_EVAL);
 }
 
-static void tell_look(struct zone_compiler *compiler, struct zone_node *node)
+static void report_look(struct zone_compiler *compiler, struct zone_node *node)
 {
     struct zone_node *top = node->parent;
-    tell_referrers(compiler, node);
+    report_referrers(compiler, node);
     if (!top || !zone_node_is_star(node) || !compiler->link_count)
         return;
     for (struct zone_node *at = top; at; at = zone_node_after(top, at, false))
         if (at->referrers && !at->visible)
-            tell_referrers(compiler, at);
+            report_referrers(compiler, at);
 }
 
 // ---- settling -----------------------------------------------------------------------------------
@@ -214,9 +214,9 @@ static void settle_names(struct zone_compiler *compiler)
         enforce(compiler, compiler->touched.at[i]);
     }
     for (size_t i = 0; i < compiler->flipped.count; i++)
-        tell_below(compiler, compiler->flipped.at[i]);
+        report_below(compiler, compiler->flipped.at[i]);
     for (size_t i = 0; i < compiler->look.count; i++)
-        tell_look(compiler, compiler->look.at[i]);
+        report_look(compiler, compiler->look.at[i]);
     compiler->own.count = compiler->structure.count = 0;
     zone_nodes_unmark(&compiler->touched, NODE_TOUCHED);
     zone_nodes_unmark(&compiler->flipped, NODE_FLIPPED);
@@ -233,7 +233,7 @@ static void fade(struct zone_compiler *compiler)
     compiler->fading.count = 0;
 }
 
-void zone_compiler_settle(struct zone_compiler *compiler, zone_told *told, void *context)
+void zone_compiler_settle(struct zone_compiler *compiler, zone_reported *told, void *context)
 {
     zone_frame_settle(compiler);
     zone_rounds_start(compiler);

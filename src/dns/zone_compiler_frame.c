@@ -367,8 +367,8 @@ static bool is_address(const struct zone_compiler *compiler, struct dname name)
     return dname_is_root(rest) || dname_equal(rest, zone_apex_of(compiler));
 }
 
-static enum zone_reason tell_fault(struct buffer *text, struct dname name, enum zone_reason reason,
-                                   const char *what)
+static enum zone_reason report_fault(struct buffer *text, struct dname name,
+                                     enum zone_reason reason, const char *what)
 {
     dname_write(text, name);
     buffer_printf(text, " %s", what);
@@ -380,9 +380,9 @@ static enum zone_reason fault_of_servers(const struct zone_compiler *compiler, s
     for (size_t i = 0; compiler->serving && i < compiler->serving->count; i++) {
         struct dname name = name_of(&compiler->serving->at[i]);
         if (is_address(compiler, name))
-            return tell_fault(text, name, ZONE_NS_TARGET_IS_ADDRESS,
-                              "is an address: a name server is given by its name, with addresses "
-                              "beside it");
+            return report_fault(text, name, ZONE_NS_TARGET_IS_ADDRESS,
+                                "is an address: a name server is given by its name, with addresses "
+                                "beside it");
     }
     return ZONE_FINE;
 }
@@ -402,7 +402,7 @@ static enum zone_reason fault_of_apex(const struct zone_compiler *compiler, stru
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         for (const struct zone_record *at = compiler->apex->records; at; at = at->next)
             if (fault_of_ns(compiler, at) == rows[i].reason && zone_record_target(at, &name))
-                return tell_fault(text, name, rows[i].reason, rows[i].what);
+                return report_fault(text, name, rows[i].reason, rows[i].what);
     return ZONE_FINE;
 }
 
@@ -442,7 +442,7 @@ static bool is_warned(const struct zone_record *record, enum zone_reason reason)
            (reason == ZONE_MISSING_SIBLING_GLUE && !record->reason && record->warnings);
 }
 
-static int compare_told(const void *a, const void *b, void *context)
+static int compare_reported(const void *a, const void *b, void *context)
 {
     const struct zone_record *left = *(const struct zone_record *const *)a;
     const struct zone_record *right = *(const struct zone_record *const *)b;
@@ -454,18 +454,18 @@ static int compare_told(const void *a, const void *b, void *context)
 }
 
 // Those of children that are told of, by name: where their nodes lie must not be seen.
-static const struct zone_record **told_of_children(const struct zone_compiler *compiler,
-                                                   size_t *count)
+static const struct zone_record **reported_of_children(const struct zone_compiler *compiler,
+                                                       size_t *count)
 {
     const struct zone_record **told =
-        mem_new_array(const struct zone_record *, compiler->told_count + 1);
+        mem_new_array(const struct zone_record *, compiler->reported_count + 1);
     *count = 0;
-    for (size_t i = 0; compiler->told_count && i < compiler->below_count; i++)
+    for (size_t i = 0; compiler->reported_count && i < compiler->below_count; i++)
         for (size_t j = 0; j < compiler->below[i].count; j++)
-            if (compiler->below[i].records[j]->flags & RECORD_TOLD)
+            if (compiler->below[i].records[j]->flags & RECORD_REPORTED)
                 told[(*count)++] = compiler->below[i].records[j];
     if (*count)
-        qsort_r(told, *count, sizeof *told, compare_told, (void *)(uintptr_t)compiler);
+        qsort_r(told, *count, sizeof *told, compare_reported, (void *)(uintptr_t)compiler);
     return told;
 }
 
@@ -474,7 +474,7 @@ static void warn_of_children(const struct zone_compiler *compiler, enum zone_rea
 {
     AUTO_BUFFER text = {0};
     size_t count;
-    autofree const struct zone_record **told = told_of_children(compiler, &count);
+    autofree const struct zone_record **told = reported_of_children(compiler, &count);
     for (size_t i = 0; i < count; i++) {
         if (!is_warned(told[i], reason))
             continue;

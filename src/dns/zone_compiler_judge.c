@@ -324,14 +324,14 @@ static void count_record(struct zone_compiler *compiler, struct zone_record *rec
     }
     compiler->excluded_count += (flags & RECORD_OUT) != 0;
     compiler->excluded_count -= (record->flags & RECORD_OUT) != 0;
-    compiler->told_count += (flags & RECORD_TOLD) != 0;
-    compiler->told_count -= (record->flags & RECORD_TOLD) != 0;
+    compiler->reported_count += (flags & RECORD_REPORTED) != 0;
+    compiler->reported_count -= (record->flags & RECORD_REPORTED) != 0;
     record->flags = (uint16_t)flags;
 }
 
 static uint32_t flags_of(const struct zone_result *result)
 {
-    enum { OUTCOME = RECORD_NEW | RECORD_KEPT | RECORD_COUNTED | RECORD_OUT | RECORD_TOLD };
+    enum { OUTCOME = RECORD_NEW | RECORD_KEPT | RECORD_COUNTED | RECORD_OUT | RECORD_REPORTED };
     uint32_t flags = result->record->flags & ~(uint32_t)OUTCOME;
     bool is_given = flags & RECORD_GIVEN;
     if (!result->reason)
@@ -342,7 +342,7 @@ static uint32_t flags_of(const struct zone_result *result)
         flags |= RECORD_COUNTED;
     if (flags & RECORD_OF_CHILD && result->record->type == RR_NS &&
         (result->reason || result->warnings & zone_warning_bit(ZONE_MISSING_SIBLING_GLUE)))
-        flags |= RECORD_TOLD;
+        flags |= RECORD_REPORTED;
     return flags;
 }
 
@@ -414,7 +414,7 @@ size_t zone_judge_look(struct zone_compiler *compiler, const struct zone_node *n
     return count;
 }
 
-void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_told *told,
+void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_reported *told,
                 void *context)
 {
     size_t count = zone_judge_look(compiler, node);

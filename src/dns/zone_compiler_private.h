@@ -106,10 +106,10 @@ enum zone_record_flag {
     RECORD_RELATIVE = 1 << 5,                         // rdata had a relative name of two labels
     RECORD_ACTIVE = 1 << 6,                           // an NS record in force
     RECORD_KEPT = 1 << 7,
-    RECORD_COUNTED = 1 << 8, // kept, the first of equal ones
-    RECORD_OUT = 1 << 9,     // counted as excluded
-    RECORD_TOLD = 1 << 10,   // one of a child that the zone's warnings name
-    RECORD_BARRED = 1 << 11, // put out by a round, which is its fault
+    RECORD_COUNTED = 1 << 8,   // kept, the first of equal ones
+    RECORD_OUT = 1 << 9,       // counted as excluded
+    RECORD_REPORTED = 1 << 10, // one of a child that the zone's warnings name
+    RECORD_BARRED = 1 << 11,   // put out by a round, which is its fault
     // Older ones at its name leave no room for it: of its type, or for another type.
     RECORD_OVER_RECORDS = 1 << 12,
     RECORD_OVER_TYPES = 1 << 13,
@@ -231,8 +231,8 @@ struct zone_compiler {
     size_t record_count; // RRs in the zone, without the SOA
     size_t rdata_octets;
     size_t excluded_count;
-    size_t told_count;    // records of children that the zone's warnings name
-    size_t apex_ns_count; // of objects
+    size_t reported_count; // records of children that the zone's warnings name
+    size_t apex_ns_count;  // of objects
     const struct zone_record *
         *nameservers_within; // NS records of the apex with targets in the zone
     size_t nameserver_within_count;
@@ -371,7 +371,7 @@ static inline bool zone_record_is_foreign(const struct zone_record *record)
 {
     return record->type != RR_DS && !(record->flags & RECORD_GIVEN);
 }
-void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_told *told,
+void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_reported *told,
                 void *context);
 // What zone_judge would find: so many of compiler->results, without what equal records and TTLs
 // come to.

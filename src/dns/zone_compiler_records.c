@@ -355,7 +355,7 @@ static void count_out(struct zone_compiler *compiler, const struct zone_record *
         compiler->rdata_octets -= record->rdata_len;
     }
     compiler->excluded_count -= (record->flags & RECORD_OUT) != 0;
-    compiler->told_count -= (record->flags & RECORD_TOLD) != 0;
+    compiler->reported_count -= (record->flags & RECORD_REPORTED) != 0;
     compiler->apex_ns_count -= counts_as_apex_ns(compiler, record);
 }
 

@@ -106,91 +106,92 @@ static const struct zone_record *rival_of(const struct telling *telling)
     return NULL;
 }
 
-static void tell(const struct telling *telling, const char *text)
+static void report(const struct telling *telling, const char *text)
 {
     buffer_add_text(telling->out, text);
 }
 
 // ---- out ----------------------------------------------------------------------------------------
 
-static void tell_out_of_zone(const struct telling *telling)
+static void report_out_of_zone(const struct telling *telling)
 {
-    tell(telling, "out of zone data: the name does not lie below ");
+    report(telling, "out of zone data: the name does not lie below ");
     add_name(telling, telling->compiler->apex);
 }
 
-static void tell_ttl(const struct telling *telling)
+static void report_ttl(const struct telling *telling)
 {
     buffer_printf(telling->out, "TTL %u > 2147483647", telling->record->ttl_s);
 }
 
-static void tell_reserved(const struct telling *telling)
+static void report_reserved(const struct telling *telling)
 {
     char type[10];
     const char *name = rr_type_write(telling->record->type, type);
     if (telling->record->type == RR_SOA)
-        tell(telling, "the SOA record is made from the zone's own fields");
+        report(telling, "the SOA record is made from the zone's own fields");
     else
         buffer_printf(telling->out, "%s records are made by the servers, not written into a zone",
                       name);
 }
 
-static void tell_wildcard_ns(const struct telling *telling)
+static void report_wildcard_ns(const struct telling *telling)
 {
-    tell(telling, "NS at a wildcard: a delegation needs a name of its own (RFC 4592)");
+    report(telling, "NS at a wildcard: a delegation needs a name of its own (RFC 4592)");
 }
 
-static void tell_self_alias(const struct telling *telling)
+static void report_self_alias(const struct telling *telling)
 {
-    tell(telling,
-         "alias mode (priority 0) leads to its own name: use another target, or \".\" with "
-         "a priority above 0");
+    report(telling,
+           "alias mode (priority 0) leads to its own name: use another target, or \".\" with "
+           "a priority above 0");
 }
 
-static void tell_cname_conflict(const struct telling *telling)
+static void report_cname_conflict(const struct telling *telling)
 {
     bool is_cname = telling->record->type == RR_CNAME;
     const struct zone_record *rival = rival_of(telling);
     if (is_cname && !telling->node->parent) {
-        tell(telling, "CNAME and other data: the apex has SOA and NS records; use A and AAAA "
-                      "records there, or an HTTPS record");
+        report(telling, "CNAME and other data: the apex has SOA and NS records; use A and AAAA "
+                        "records there, or an HTTPS record");
         return;
     }
-    tell(telling, is_cname && rival && rival->type == RR_CNAME ? "multiple RRs of singleton type: "
-                                                               : "CNAME and other data: ");
+    report(telling, is_cname && rival && rival->type == RR_CNAME
+                        ? "multiple RRs of singleton type: "
+                        : "CNAME and other data: ");
     add_record(telling, rival);
-    tell(telling, " was there before");
+    report(telling, " was there before");
 }
 
-static void tell_singleton(const struct telling *telling)
+static void report_singleton(const struct telling *telling)
 {
     bool is_dname = telling->record->type == RR_DNAME;
-    tell(telling, is_dname ? "multiple RRs of singleton type: "
-                           : "what asks the zone above for nothing any more stands alone (RFC "
-                             "8078): ");
+    report(telling, is_dname ? "multiple RRs of singleton type: "
+                             : "what asks the zone above for nothing any more stands alone (RFC "
+                               "8078): ");
     add_record(telling, rival_of(telling));
-    tell(telling, " was there before");
+    report(telling, " was there before");
 }
 
-static void tell_null_mx(const struct telling *telling)
+static void report_null_mx(const struct telling *telling)
 {
-    tell(telling, zone_record_is_null_mx(telling->record)
-                      ? "null MX beside another MX (RFC 7505): "
-                      : "MX beside a null MX, which says that there is no mail (RFC 7505): ");
+    report(telling, zone_record_is_null_mx(telling->record)
+                        ? "null MX beside another MX (RFC 7505): "
+                        : "MX beside a null MX, which says that there is no mail (RFC 7505): ");
     add_whose(telling, rival_of(telling));
-    tell(telling, " was there before");
+    report(telling, " was there before");
 }
 
 // A DNAME that would occlude a name server of the zone loses against it.
-static void tell_dname(const struct telling *telling, const struct zone_record *nameserver)
+static void report_dname(const struct telling *telling, const struct zone_record *nameserver)
 {
-    tell(telling, "a DNAME here would occlude ");
+    report(telling, "a DNAME here would occlude ");
     add_name(telling, zone_record_link(nameserver)->target);
-    tell(telling, ", a name server of the zone, by ");
+    report(telling, ", a name server of the zone, by ");
     add_record(telling, nameserver);
 }
 
-static void tell_too_many(const struct telling *telling)
+static void report_too_many(const struct telling *telling)
 {
     char type[10];
     const struct zone_limits *limits = &telling->compiler->frame.limits;
@@ -206,35 +207,35 @@ static void tell_too_many(const struct telling *telling)
                       limits->records_per_type, rr_type_write(telling->record->type, type));
 }
 
-static void tell_too_large(const struct telling *telling)
+static void report_too_large(const struct telling *telling)
 {
     buffer_printf(telling->out, "rdata of %u octets does not fit one message with its name",
                   telling->record->rdata_len);
 }
 
-static void tell_occluded(const struct telling *telling)
+static void report_occluded(const struct telling *telling)
 {
     const struct zone_node *node = telling->node;
     const struct zone_record *rival =
         telling->record->type == RR_DNAME && !node->occluder ? rival_of(telling) : NULL;
     if (rival) {
-        tell_dname(telling, rival);
+        report_dname(telling, rival);
         return;
     }
     const struct zone_node *occluder = node->occluder ? node->occluder : node;
     bool is_dname = occluder->kind == NODE_DNAME;
     add_name(telling, node);
-    tell(telling, is_dname ? " is occluded by a DNAME at " : " is occluded by a delegation at ");
+    report(telling, is_dname ? " is occluded by a DNAME at " : " is occluded by a delegation at ");
     add_name(telling, occluder);
     if (occluder->kind == NODE_CHILD) {
-        tell(telling, ", a zone of its own: put it there");
+        report(telling, ", a zone of its own: put it there");
         return;
     }
-    tell(telling, " of ");
+    report(telling, " of ");
     add_whose(telling, occluder->winner);
 }
 
-static void tell_alias(const struct telling *telling)
+static void report_alias(const struct telling *telling)
 {
     const struct zone_link *link = zone_record_link(telling->record);
     if (!link)
@@ -242,42 +243,42 @@ static void tell_alias(const struct telling *telling)
     struct zone_look look = zone_look(telling->compiler, link->target);
     add_target(telling);
     const struct zone_record *alias = zone_look_alias(look);
-    tell(telling, alias ? " is an alias, by " : " is an alias, by one that is out itself");
+    report(telling, alias ? " is an alias, by " : " is an alias, by one that is out itself");
     if (alias)
         add_record(telling, alias);
-    tell(telling, ": point at the name that has the addresses");
+    report(telling, ": point at the name that has the addresses");
 }
 
-static void tell_missing_glue(const struct telling *telling)
+static void report_missing_glue(const struct telling *telling)
 {
     const struct zone_link *link = zone_record_link(telling->record);
     if (telling->record->flags & RECORD_OF_CHILD) {
         add_name(telling, telling->node);
-        tell(telling, " is delegated to without its name server ");
+        report(telling, " is delegated to without its name server ");
         add_target(telling);
-        tell(telling, ", which has no address records (A or AAAA)");
+        report(telling, ", which has no address records (A or AAAA)");
         return;
     }
     add_target(telling);
-    tell(telling, " has no address records (A or AAAA)");
+    report(telling, " has no address records (A or AAAA)");
     bool is_found = link && zone_look(telling->compiler, link->target).kind != LOOK_NOTHING;
-    tell(telling, telling->record->flags & RECORD_RELATIVE && !is_found
-                      ? ": does it want a final dot?"
-                      : ": add them to this zone");
+    report(telling, telling->record->flags & RECORD_RELATIVE && !is_found
+                        ? ": does it want a final dot?"
+                        : ": add them to this zone");
 }
 
-static void tell_ds(const struct telling *telling)
+static void report_ds(const struct telling *telling)
 {
-    tell(telling, "DS record without a delegation: ");
+    report(telling, "DS record without a delegation: ");
     if (!telling->node->parent) {
-        tell(telling, "that of the apex belongs into the zone above");
+        report(telling, "that of the apex belongs into the zone above");
         return;
     }
-    tell(telling, "there are no NS records at ");
+    report(telling, "there are no NS records at ");
     add_name(telling, telling->node);
 }
 
-static void tell_cds(const struct telling *telling)
+static void report_cds(const struct telling *telling)
 {
     buffer_printf(telling->out,
                   "there is no DNSKEY record of algorithm %u at the apex that it could belong to: "
@@ -285,55 +286,55 @@ static void tell_cds(const struct telling *telling)
                   zone_record_algorithm(telling->record));
 }
 
-static void tell_loop(const struct telling *telling)
+static void report_loop(const struct telling *telling)
 {
-    tell(telling, telling->record->type == RR_DNAME ? "DNAME loop: " : "CNAME loop: ");
+    report(telling, telling->record->type == RR_DNAME ? "DNAME loop: " : "CNAME loop: ");
     add_name(telling, telling->node);
-    tell(telling, " leads to ");
+    report(telling, " leads to ");
     add_target(telling);
-    tell(telling, " and from there back");
+    report(telling, " and from there back");
 }
 
 // ---- in -----------------------------------------------------------------------------------------
 
-static void tell_ttls(const struct telling *telling)
+static void report_ttls(const struct telling *telling)
 {
     buffer_printf(telling->out, "TTLs of the RRset differ: the lowest, %u, holds for all of it",
                   telling->record->detail);
 }
 
-static void tell_duplicate(const struct telling *telling)
+static void report_duplicate(const struct telling *telling)
 {
-    tell(telling, "the same record is there already");
+    report(telling, "the same record is there already");
 }
 
-static void tell_no_address(const struct telling *telling)
+static void report_no_address(const struct telling *telling)
 {
     if (telling->record->flags & RECORD_OF_CHILD) {
         add_name(telling, telling->node);
-        tell(telling, " is delegated to ");
+        report(telling, " is delegated to ");
         add_target(telling);
-        tell(telling, ", which has no address records (A or AAAA)");
+        report(telling, ", which has no address records (A or AAAA)");
         return;
     }
     add_target(telling);
-    tell(telling, " has no address records (A or AAAA)");
+    report(telling, " has no address records (A or AAAA)");
 }
 
-static void tell_dangling(const struct telling *telling)
+static void report_dangling(const struct telling *telling)
 {
     add_target(telling);
-    tell(telling, " does not exist in this zone");
+    report(telling, " does not exist in this zone");
 }
 
-static void tell_relative(const struct telling *telling)
+static void report_relative(const struct telling *telling)
 {
-    tell(telling, "the name in the rdata is not absolute and became ");
+    report(telling, "the name in the rdata is not absolute and became ");
     add_target(telling);
-    tell(telling, ": does it want a final dot?");
+    report(telling, ": does it want a final dot?");
 }
 
-static void tell_host_name(const struct telling *telling)
+static void report_host_name(const struct telling *telling)
 {
     uint8_t octets[DNAME_MAX];
     struct dname owner = zone_node_name(telling->compiler, telling->node, octets);
@@ -342,61 +343,61 @@ static void tell_host_name(const struct telling *telling)
         dname_write(telling->out, owner);
     else
         add_target(telling);
-    tell(telling, " is not a host name: letters, digits and hyphens (RFC 1123)");
+    report(telling, " is not a host name: letters, digits and hyphens (RFC 1123)");
 }
 
-static void tell_wildcard_dname(const struct telling *telling)
+static void report_wildcard_dname(const struct telling *telling)
 {
-    tell(telling, "DNAME at a wildcard: servers differ in what they make of it (RFC 6672)");
+    report(telling, "DNAME at a wildcard: servers differ in what they make of it (RFC 6672)");
 }
 
-static void tell_asterisk(const struct telling *telling)
+static void report_asterisk(const struct telling *telling)
 {
     add_name(telling, telling->node);
-    tell(telling, " has an asterisk where it is no wildcard");
+    report(telling, " has an asterisk where it is no wildcard");
 }
 
-static void tell_spf(const struct telling *telling)
+static void report_spf(const struct telling *telling)
 {
-    tell(telling, "nobody asks for type SPF any more: use TXT (RFC 7208)");
+    report(telling, "nobody asks for type SPF any more: use TXT (RFC 7208)");
 }
 
-static void tell_many_spf(const struct telling *telling)
+static void report_many_spf(const struct telling *telling)
 {
-    tell(telling, "several v=spf1 records at one name: all of them fail (RFC 7208)");
+    report(telling, "several v=spf1 records at one name: all of them fail (RFC 7208)");
 }
 
 static void (*const tellers[ZONE_REASON_COUNT])(const struct telling *telling) = {
-    [ZONE_OUT_OF_ZONE] = tell_out_of_zone,
-    [ZONE_INVALID_TTL] = tell_ttl,
-    [ZONE_RESERVED_TYPE] = tell_reserved,
-    [ZONE_INVALID_RDATA] = tell_too_large,
-    [ZONE_WILDCARD_NS] = tell_wildcard_ns,
-    [ZONE_SVCB_SELF_ALIAS] = tell_self_alias,
-    [ZONE_CNAME_CONFLICT] = tell_cname_conflict,
-    [ZONE_DUPLICATE_SINGLETON] = tell_singleton,
-    [ZONE_OCCLUDED_BY_DELEGATION] = tell_occluded,
-    [ZONE_OCCLUDED_BY_DNAME] = tell_occluded,
-    [ZONE_NULL_MX_CONFLICT] = tell_null_mx,
-    [ZONE_TOO_MANY_RECORDS] = tell_too_many,
-    [ZONE_NS_TARGET_IS_ALIAS] = tell_alias,
-    [ZONE_MX_TARGET_IS_ALIAS] = tell_alias,
-    [ZONE_SRV_TARGET_IS_ALIAS] = tell_alias,
-    [ZONE_MISSING_GLUE] = tell_missing_glue,
-    [ZONE_DS_WITHOUT_NS] = tell_ds,
-    [ZONE_CDS_WITHOUT_DNSKEY] = tell_cds,
-    [ZONE_CNAME_LOOP] = tell_loop,
-    [ZONE_TTL_MISMATCH] = tell_ttls,
-    [ZONE_DUPLICATE] = tell_duplicate,
-    [ZONE_TARGET_HAS_NO_ADDRESS] = tell_no_address,
-    [ZONE_DANGLING_TARGET] = tell_dangling,
-    [ZONE_MISSING_SIBLING_GLUE] = tell_no_address,
-    [ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE] = tell_relative,
-    [ZONE_NOT_A_HOSTNAME] = tell_host_name,
-    [ZONE_WILDCARD_DNAME] = tell_wildcard_dname,
-    [ZONE_INTERIOR_ASTERISK] = tell_asterisk,
-    [ZONE_USE_TXT_FOR_SPF] = tell_spf,
-    [ZONE_MULTIPLE_SPF] = tell_many_spf,
+    [ZONE_OUT_OF_ZONE] = report_out_of_zone,
+    [ZONE_INVALID_TTL] = report_ttl,
+    [ZONE_RESERVED_TYPE] = report_reserved,
+    [ZONE_INVALID_RDATA] = report_too_large,
+    [ZONE_WILDCARD_NS] = report_wildcard_ns,
+    [ZONE_SVCB_SELF_ALIAS] = report_self_alias,
+    [ZONE_CNAME_CONFLICT] = report_cname_conflict,
+    [ZONE_DUPLICATE_SINGLETON] = report_singleton,
+    [ZONE_OCCLUDED_BY_DELEGATION] = report_occluded,
+    [ZONE_OCCLUDED_BY_DNAME] = report_occluded,
+    [ZONE_NULL_MX_CONFLICT] = report_null_mx,
+    [ZONE_TOO_MANY_RECORDS] = report_too_many,
+    [ZONE_NS_TARGET_IS_ALIAS] = report_alias,
+    [ZONE_MX_TARGET_IS_ALIAS] = report_alias,
+    [ZONE_SRV_TARGET_IS_ALIAS] = report_alias,
+    [ZONE_MISSING_GLUE] = report_missing_glue,
+    [ZONE_DS_WITHOUT_NS] = report_ds,
+    [ZONE_CDS_WITHOUT_DNSKEY] = report_cds,
+    [ZONE_CNAME_LOOP] = report_loop,
+    [ZONE_TTL_MISMATCH] = report_ttls,
+    [ZONE_DUPLICATE] = report_duplicate,
+    [ZONE_TARGET_HAS_NO_ADDRESS] = report_no_address,
+    [ZONE_DANGLING_TARGET] = report_dangling,
+    [ZONE_MISSING_SIBLING_GLUE] = report_no_address,
+    [ZONE_RELATIVE_TARGET_LOOKS_ABSOLUTE] = report_relative,
+    [ZONE_NOT_A_HOSTNAME] = report_host_name,
+    [ZONE_WILDCARD_DNAME] = report_wildcard_dname,
+    [ZONE_INTERIOR_ASTERISK] = report_asterisk,
+    [ZONE_USE_TXT_FOR_SPF] = report_spf,
+    [ZONE_MULTIPLE_SPF] = report_many_spf,
 };
 
 void zone_compiler_explain(const struct zone_compiler *compiler, const struct zone_record *record,

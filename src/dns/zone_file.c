@@ -25,13 +25,13 @@ static bool read_ttl(struct zone_file_reader *reader, struct text text, uint32_t
 {
     uint64_t seconds;
     if (!period_read(text, &seconds)) {
-        zone_file_tell(reader, text.at, "InvalidTTL",
-                       "expected a TTL, such as 3600 or 1h30m, found %.*s", shown(text), text.at);
+        zone_file_report(reader, text.at, "InvalidTTL",
+                         "expected a TTL, such as 3600 or 1h30m, found %.*s", shown(text), text.at);
         return false;
     }
     if (seconds > UINT32_MAX) {
-        zone_file_tell(reader, text.at, "InvalidTTL", "TTL %.*s is over 2147483647", shown(text),
-                       text.at);
+        zone_file_report(reader, text.at, "InvalidTTL", "TTL %.*s is over 2147483647", shown(text),
+                         text.at);
         return false;
     }
     *ttl_s = (uint32_t)seconds;
@@ -80,24 +80,25 @@ static bool is_negative(struct text text)
 static bool refuse_type(struct zone_file_reader *reader, size_t next)
 {
     if (next == reader->count) {
-        zone_file_tell(reader, reader->words[next - 1].text.at, "Syntax",
-                       "expected a type and its data behind %.*s",
-                       shown(reader->words[next - 1].text), reader->words[next - 1].text.at);
+        zone_file_report(reader, reader->words[next - 1].text.at, "Syntax",
+                         "expected a type and its data behind %.*s",
+                         shown(reader->words[next - 1].text), reader->words[next - 1].text.at);
         return false;
     }
     struct text text = reader->words[next].text;
     if (is_negative(text))
-        zone_file_tell(reader, text.at, "InvalidTTL", "TTL %.*s is below 0", shown(text), text.at);
+        zone_file_report(reader, text.at, "InvalidTTL", "TTL %.*s is below 0", shown(text),
+                         text.at);
     else
-        zone_file_tell(reader, text.at, "InvalidType", "%.*s is no type", shown(text), text.at);
+        zone_file_report(reader, text.at, "InvalidType", "%.*s is no type", shown(text), text.at);
     return false;
 }
 
 // named and NSD refuse files with them; RFC 1035 3.3.4 has them rejected or converted.
 static bool refuse_obsolete(struct zone_file_reader *reader, struct text text)
 {
-    zone_file_tell(reader, text.at, "InvalidType",
-                   "%.*s is obsolete (RFC 973): write MX 0 and the name", shown(text), text.at);
+    zone_file_report(reader, text.at, "InvalidType",
+                     "%.*s is obsolete (RFC 973): write MX 0 and the name", shown(text), text.at);
     return false;
 }
 
@@ -163,11 +164,11 @@ static bool take_owner(struct zone_file_reader *reader, size_t *next)
         *next = 1;
         if (zone_file_read_owner(reader, reader->words[0].text))
             return true;
-        zone_file_tell_error(reader, reader->words[0].text.at);
+        zone_file_report_error(reader, reader->words[0].text.at);
         return false;
     }
     if (reader->owner_state != OWNER_KNOWN)
-        zone_file_tell(
+        zone_file_report(
             reader, reader->words[0].text.at, "Syntax",
             reader->owner_state == OWNER_NONE
                 ? "no entry stands before this one that could give it its name"
@@ -193,11 +194,11 @@ static bool has_arguments(struct zone_file_reader *reader, size_t least, size_t 
     if (reader->count > least && reader->count <= most + 1)
         return true;
     if (reader->count <= least)
-        zone_file_tell(reader, name.at, "Syntax", "%.*s needs more behind it", shown(name),
-                       name.at);
+        zone_file_report(reader, name.at, "Syntax", "%.*s needs more behind it", shown(name),
+                         name.at);
     else
-        zone_file_tell(reader, reader->words[most + 1].text.at, "Syntax", "%.*s takes nothing more",
-                       shown(name), name.at);
+        zone_file_report(reader, reader->words[most + 1].text.at, "Syntax",
+                         "%.*s takes nothing more", shown(name), name.at);
     return false;
 }
 
@@ -220,7 +221,7 @@ static void take_origin(struct zone_file_reader *reader)
     if (reader->count != 2)
         error_set(&reader->err, FAULT_SPEC, "Syntax", "$ORIGIN needs one name");
     error_prefix(&reader->err, "the file is read no further: ");
-    zone_file_tell_error(reader, reader->words[reader->count > 1].text.at);
+    zone_file_report_error(reader, reader->words[reader->count > 1].text.at);
     reader->is_ended = true;
 }
 
@@ -240,13 +241,13 @@ static bool may_include(struct zone_file_reader *reader)
         reader->include_count < ZONE_FILE_INCLUDES_MAX)
         return true;
     if (!reader->calls->include)
-        zone_file_tell(reader, at, "Include", "$INCLUDE is not allowed here");
+        zone_file_report(reader, at, "Include", "$INCLUDE is not allowed here");
     else if (reader->depth == ZONE_FILE_DEPTH_MAX)
-        zone_file_tell(reader, at, "Include", "files include each other more than %d deep",
-                       ZONE_FILE_DEPTH_MAX);
+        zone_file_report(reader, at, "Include", "files include each other more than %d deep",
+                         ZONE_FILE_DEPTH_MAX);
     else
-        zone_file_tell(reader, at, "Include", "more than %d files are included",
-                       ZONE_FILE_INCLUDES_MAX);
+        zone_file_report(reader, at, "Include", "more than %d files are included",
+                         ZONE_FILE_INCLUDES_MAX);
     return false;
 }
 
@@ -280,14 +281,14 @@ static void take_include(struct zone_file_reader *reader)
         return;
     if (!reader->calls->include(reader->calls->context, reader->words[1].text, reader->source.file,
                                 &text, &file, &reader->err)) {
-        zone_file_tell_error(reader, reader->words[1].text.at);
+        zone_file_report_error(reader, reader->words[1].text.at);
         return;
     }
     memcpy(origin, reader->origin_octets, len);
     if (reader->count == 2 || set_origin(reader, reader->words[2].text))
         read_included(reader, text, file);
     else
-        zone_file_tell_error(reader, reader->words[2].text.at);
+        zone_file_report_error(reader, reader->words[2].text.at);
     memcpy(reader->origin_octets, origin, len);
     reader->origin.len = len;
 }
@@ -307,9 +308,9 @@ static void take_directive(struct zone_file_reader *reader)
             rows[i].take(reader);
             return;
         }
-    zone_file_tell(reader, name.at, "Syntax",
-                   "%.*s is not known: $ORIGIN, $TTL, $INCLUDE and $GENERATE are", shown(name),
-                   name.at);
+    zone_file_report(reader, name.at, "Syntax",
+                     "%.*s is not known: $ORIGIN, $TTL, $INCLUDE and $GENERATE are", shown(name),
+                     name.at);
 }
 
 // ---- sources ------------------------------------------------------------------------------------
@@ -323,7 +324,7 @@ static bool is_directive(const struct zone_file_reader *reader)
 // What comes after it may want its name.
 static void take_broken(struct zone_file_reader *reader)
 {
-    zone_file_tell_error(reader, reader->fault_at);
+    zone_file_report_error(reader, reader->fault_at);
     if (reader->begins_blank)
         return;
     if (!reader->count || reader->words[0].text.at + reader->words[0].text.len >= reader->fault_at)

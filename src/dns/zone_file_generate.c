@@ -183,14 +183,14 @@ static bool emit(struct zone_file_reader *reader, const struct template *templat
 {
     struct text line = buffer_text(&template->line);
     if (!zone_file_read_owner(reader, buffer_text(&template->owner_text))) {
-        zone_file_tell_error(reader, NULL);
+        zone_file_report_error(reader, NULL);
         return false;
     }
     reader->source =
         (struct zone_file_source){reader->generator->file, line.at, line.at + line.len, line.at, 1};
     zone_file_scan(reader);
     if (reader->has_fault) {
-        zone_file_tell_error(reader, NULL);
+        zone_file_report_error(reader, NULL);
         return false;
     }
     zone_file_emit(reader, &template->head, 0);
@@ -203,16 +203,16 @@ static void emit_all(struct zone_file_reader *reader, struct template *template,
 {
     for (int64_t number = range->start; number <= range->stop; number += range->step) {
         if (reader->generated_count == ZONE_FILE_GENERATED_MAX) {
-            zone_file_tell(reader, NULL, "Syntax", "more than %d entries are generated",
-                           ZONE_FILE_GENERATED_MAX);
+            zone_file_report(reader, NULL, "Syntax", "more than %d entries are generated",
+                             ZONE_FILE_GENERATED_MAX);
             return;
         }
         reader->generated_count++;
         if (!expand_all(template, number)) {
-            zone_file_tell(reader, NULL, "Syntax",
-                           "$GENERATE does not work out for %lld: ${offset,width,radix} has a "
-                           "radix of d, o, x, X, n or N, and no number is below 0",
-                           (long long)number);
+            zone_file_report(reader, NULL, "Syntax",
+                             "$GENERATE does not work out for %lld: ${offset,width,radix} has a "
+                             "radix of d, o, x, X, n or N, and no number is below 0",
+                             (long long)number);
             return;
         }
         if (!emit(reader, template))
@@ -244,13 +244,13 @@ void zone_file_generate(struct zone_file_reader *reader)
     struct range range;
     size_t next = 3;
     if (reader->count < 5) {
-        zone_file_tell(reader, reader->words[0].text.at, "Syntax",
-                       "$GENERATE needs a range, a name, a type and data");
+        zone_file_report(reader, reader->words[0].text.at, "Syntax",
+                         "$GENERATE needs a range, a name, a type and data");
         return;
     }
     if (!read_range(reader->words[1].text, &range)) {
-        zone_file_tell(reader, reader->words[1].text.at, "Syntax",
-                       "expected a range, such as 1-100 or 0-254/2");
+        zone_file_report(reader, reader->words[1].text.at, "Syntax",
+                         "expected a range, such as 1-100 or 0-254/2");
         return;
     }
     if (!zone_file_read_head(reader, &next, &template.head))

@@ -63,10 +63,10 @@ struct zone_file_head {
 void zone_file_scan(struct zone_file_reader *reader);
 struct zone_file_place zone_file_place_of(const struct zone_file_reader *reader, const char *at);
 // Tells a fault at `at`, which lies in the entry.
-void zone_file_tell(struct zone_file_reader *reader, const char *at, const char *reason,
-                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+void zone_file_report(struct zone_file_reader *reader, const char *at, const char *reason,
+                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 // Tells reader->err at `at`.
-void zone_file_tell_error(struct zone_file_reader *reader, const char *at);
+void zone_file_report_error(struct zone_file_reader *reader, const char *at);
 
 // TTL, class and type, from word *next on, which is behind them then. False: told.
 bool zone_file_read_head(struct zone_file_reader *reader, size_t *next,

@@ -34,21 +34,21 @@ struct zone_file_place zone_file_place_of(const struct zone_file_reader *reader,
     return place;
 }
 
-void zone_file_tell_error(struct zone_file_reader *reader, const char *at)
+void zone_file_report_error(struct zone_file_reader *reader, const char *at)
 {
     struct zone_file_place place = zone_file_place_of(reader, at);
     reader->calls->fault(reader->calls->context, place.file, place.line, place.column,
                          &reader->err);
 }
 
-void zone_file_tell(struct zone_file_reader *reader, const char *at, const char *reason,
-                    const char *format, ...)
+void zone_file_report(struct zone_file_reader *reader, const char *at, const char *reason,
+                      const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     error_setv(&reader->err, FAULT_SPEC, reason, format, args);
     va_end(args);
-    zone_file_tell_error(reader, at);
+    zone_file_report_error(reader, at);
 }
 
 // The first one of an entry counts.

@@ -110,7 +110,7 @@ static bool is_outward(const struct controller *controller, struct text reason)
     return false;
 }
 
-static bool is_told(const struct findings *findings, struct text text)
+static bool is_reported(const struct findings *findings, struct text text)
 {
     for (size_t i = 0; i < findings->count; i++)
         if (text_is(text, findings->items[i].text))
@@ -118,13 +118,13 @@ static bool is_told(const struct findings *findings, struct text text)
     return false;
 }
 
-static void review_tell(const struct review *review, enum finding_level level,
-                        struct findings *findings)
+static void review_report(const struct review *review, enum finding_level level,
+                          struct findings *findings)
 {
     value_each (condition, value_find(review->decision.status, "conditions")) {
         struct text message = value_text_at(condition, "message");
         if (is_outward(controller_of(review), value_text_at(condition, "reason")) &&
-            !is_told(findings, message))
+            !is_reported(findings, message))
             findings_add(findings, level, "", "%.*s", TEXT_ARGS(message));
     }
 }
@@ -134,7 +134,7 @@ static void review_judge(struct review *review, enum finding_level level, struct
     arena_reset(review->engine->arena);
     review_decide(review, NULL, 0);
     review_contest(review);
-    review_tell(review, level, findings);
+    review_report(review, level, findings);
     review_drop(review);
 }
 

@@ -175,8 +175,8 @@ static bool same_fault(const struct error *a, const struct error *b)
 static bool backend_is_same(const struct backend *backend, const struct backend_want *want,
                             const char *config)
 {
-    bool is_as_told = backend->has_refused || backend->view.fault.fault == FAULT_NONE;
-    return (backend->session || backend->wants_owner || backend->has_refused) && is_as_told &&
+    bool is_as_reported = backend->has_refused || backend->view.fault.fault == FAULT_NONE;
+    return (backend->session || backend->wants_owner || backend->has_refused) && is_as_reported &&
            backend->config && !strcmp(backend->config, config) &&
            !strcmp(backend->registry, want->registry) &&
            !strcmp(backend->provider->name, want->provider) &&
@@ -215,7 +215,7 @@ static void backend_set_registry(struct backend *backend, const char *registry)
         backend->was_well = false;
     free(backend->registry);
     backend->registry = mem_copy_text(registry);
-    holds_forget(backend);
+    engine_guard_forget(backend);
     backend->opened_ms = loop_mono_ms(backend->engine->loop);
     backend->is_learning = backend->view.is_learning = backend->learn_ms > 0;
     if (backend->is_learning)
@@ -415,7 +415,7 @@ void backends_lead(struct engine *engine, bool is_leading)
     for (struct backend *backend = engine->backends; backend; backend = backend->next) {
         backend->view.is_listed = false;
         backend->is_guard_recalled = false;
-        holds_forget(backend);
+        engine_guard_forget(backend);
         if (!is_leading) {
             if (backend->ledger)
                 ledger_keeper_close(backend->ledger);
@@ -476,7 +476,7 @@ static void backend_free(struct backend *backend)
     session_unref(backend->session);
     session_unref(backend->leaving);
     ledger_keeper_free(backend->ledger);
-    hold_free(backend->hold);
+    guarded_free(backend->guarded);
     loop_timer_cancel(loop, &backend->timer);
     loop_timer_cancel(loop, &backend->question_timer);
     loop_timer_cancel(loop, &backend->linger_timer);

@@ -72,7 +72,7 @@ void batch_take_change_requests(struct backend *backend, struct batch *batch);
 void backends_sweep(struct engine *engine); // frees those that nobody needs any more
 void backends_free(struct engine *engine);
 // The backend as a whole can't be worked with (NULL: it can): who uses it is told, and it `rests`.
-void backend_hear_trouble(struct backend *backend, const struct error *trouble, bool rests);
+void backend_handle_trouble(struct backend *backend, const struct error *trouble, bool rests);
 // We lead, or lead no more.
 void backends_lead(struct engine *engine, bool is_leading);
 // Begins the last exchanges of sessions. False: none is left to begin.

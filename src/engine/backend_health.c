@@ -163,14 +163,14 @@ void backend_judge(struct backend *backend, const struct job *job, const char *t
 
 enum { TROUBLE_AGAIN_MS = 5 * 60 * 1000 };
 
-static void tell_trouble(struct backend *backend, bool is_news)
+static void report_trouble(struct backend *backend, bool is_news)
 {
     int64_t now_ms = loop_mono_ms(backend->engine->loop);
     backend->troubles_untold++;
-    if (!is_news && now_ms - backend->trouble_told_ms < TROUBLE_AGAIN_MS)
+    if (!is_news && now_ms - backend->trouble_reported_ms < TROUBLE_AGAIN_MS)
         return;
     change_log_trouble(backend, &backend->view.trouble, backend->troubles_untold, is_news);
-    backend->trouble_told_ms = now_ms;
+    backend->trouble_reported_ms = now_ms;
     backend->troubles_untold = 0;
 }
 
@@ -200,7 +200,7 @@ static void stall(struct backend *backend, const struct error *trouble)
     change_log_stall(backend, trouble);
 }
 
-void backend_hear_trouble(struct backend *backend, const struct error *trouble, bool rests)
+void backend_handle_trouble(struct backend *backend, const struct error *trouble, bool rests)
 {
     if (!trouble) {
         end_trouble(backend);
@@ -215,7 +215,7 @@ void backend_hear_trouble(struct backend *backend, const struct error *trouble, 
     }
     backend->view.stalled_ms = 0;
     backend->view.trouble = *trouble;
-    tell_trouble(backend, is_news);
+    report_trouble(backend, is_news);
     if (is_news)
         input_wake_backend(backend);
 }

@@ -80,14 +80,14 @@ struct backend {
     bool has_left;
     bool is_stale;                // not named any more by the settings at hand
     struct ledger_keeper *ledger; // or NULL
-    bool is_ledger_troubled;      // it can be neither read nor written, and that was told
+    bool is_ledger_degraded;      // it can be neither read nor written, and that was told
     struct exchange *write_ahead; // waits for the ledger to be stored
-    bool is_unread_told; // that strays are kept, as some who could want them may not be read
-    size_t owned;        // record sets of ours there, by the last list
+    bool is_unread_reported; // that strays are kept, as some who could want them may not be read
+    size_t owned;            // record sets of ours there, by the last list
     struct guard guard;
-    bool is_guard_recalled;  // from the ledger
-    struct hold *hold;       // what it holds back, and what of that was approved; or NULL
-    int64_t trouble_told_ms; // mono
+    bool is_guard_recalled;      // from the ledger
+    struct guarded *guarded;     // what it holds back, and what of that was approved; or NULL
+    int64_t trouble_reported_ms; // mono
     unsigned troubles_untold;
     uint64_t repaired;
     int64_t blocked_until_ms; // told to slow down

@@ -21,7 +21,7 @@ struct ghost {
     size_t len;
     char uid[UID_OCTETS];
     int64_t left_ms; // mono
-    bool is_held;    // it stays in the catalog
+    bool is_guarded; // it stays in the catalog
 };
 
 struct catalog {
@@ -89,7 +89,7 @@ static void sweep(struct engine *engine, struct catalog *catalog)
         const struct ghost *ghost = &catalog->ghosts[i];
         const struct served *served = publish_find(engine, name_of(ghost));
         bool is_back = served && served->is_member;
-        if (is_back || (!ghost->is_held && ghost->left_ms + guard_rules.window_ms < now_ms))
+        if (is_back || (!ghost->is_guarded && ghost->left_ms + guard_rules.window_ms < now_ms))
             drop_ghost(catalog, i);
     }
 }
@@ -118,8 +118,8 @@ static void guard(struct engine *engine, struct catalog *catalog)
     if (!guard_is_too_much(&guard_rules, before, left))
         return;
     for (size_t i = 0; i < left; i++) {
-        is_new |= !catalog->ghosts[i].is_held;
-        catalog->ghosts[i].is_held = true;
+        is_new |= !catalog->ghosts[i].is_guarded;
+        catalog->ghosts[i].is_guarded = true;
     }
     if (is_new)
         log_held(engine, catalog);
@@ -180,7 +180,7 @@ static size_t list_members(const struct engine *engine, const struct catalog *ca
         members[count++] = (struct catalog_member){served->apex, text_of(uid)};
     }
     for (size_t i = 0; i < catalog->ghost_count; i++)
-        if (catalog->ghosts[i].is_held)
+        if (catalog->ghosts[i].is_guarded)
             members[count++] = (struct catalog_member){name_of(&catalog->ghosts[i]),
                                                        text_of(catalog->ghosts[i].uid)};
     *out = members;
@@ -261,7 +261,7 @@ static void publish(struct engine *engine, struct catalog *catalog)
     catalog->now = zone_ref(next);
     catalog->published_ms = loop_mono_ms(engine->loop);
     published_serve(engine->published, catalog->group, next);
-    secondaries_tell(engine->secondaries, catalog->group, next);
+    secondaries_notify(engine->secondaries, catalog->group, next);
     log_line(engine->log, LOG_INFO, "catalog has a new serial", LOG_TEXT("group", catalog->group),
              LOG_INT("serial", zone_serial(next)), LOG_INT("zones", (int64_t)count), LOG_END);
 }
@@ -344,7 +344,7 @@ void catalogs_set(struct engine *engine)
         if (catalog->now)
             continue;
         publish_give_way(engine, apex_of(catalog));
-        published_hold(engine->published, apex_of(catalog), catalog->group, PUBLISHED_HELD);
+        published_withhold(engine->published, apex_of(catalog), catalog->group, PUBLISHED_WITHHELD);
     }
     engine->are_catalogs_dirty = true;
 }
@@ -358,7 +358,7 @@ void catalogs_write_metrics(const struct engine *engine, struct buffer *out)
     for (size_t i = 0; i < engine->catalog_count; i++) {
         size_t held = 0;
         for (size_t k = 0; k < engine->catalogs[i].ghost_count; k++)
-            held += engine->catalogs[i].ghosts[k].is_held;
+            held += engine->catalogs[i].ghosts[k].is_guarded;
         buffer_printf(out, "signpost_catalog_held_zones{group=\"");
         metric_write_label(out, engine->catalogs[i].group);
         buffer_printf(out, "\"} %zu\n", held);

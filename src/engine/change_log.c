@@ -4,12 +4,13 @@
 
 #include "engine/backend_state.h"
 
-enum { FAILURES_TOLD = 20 }; // of an exchange, each with a line of its own
+enum { FAILURES_REPORTED = 20 }; // of an exchange, each with a line of its own
 
-static const char *backend_word(const struct change_messages *words, const struct backend *backend)
+static const char *backend_name_of(const struct change_messages *messages,
+                                   const struct backend *backend)
 {
-    size_t len = strlen(words->prefix);
-    return strncmp(backend->name, words->prefix, len) ? backend->name : backend->name + len;
+    size_t len = strlen(messages->prefix);
+    return strncmp(backend->name, messages->prefix, len) ? backend->name : backend->name + len;
 }
 
 static const char *join_values(struct arena *arena, const struct record_set *set)
@@ -27,11 +28,11 @@ static const char *name_of(struct arena *arena, const struct record_set *set)
     return arena_printf(arena, "%.*s.%.*s", TEXT_ARGS(set->subdomain), TEXT_ARGS(set->domain));
 }
 
-static struct log_attr values_attr(struct arena *arena, const struct change_messages *words,
+static struct log_attr values_attr(struct arena *arena, const struct change_messages *messages,
                                    const char *prefix, const struct record_set *set)
 {
     bool is_address = set->type == RECORD_A || set->type == RECORD_AAAA;
-    const char *key = is_address ? words->address : words->target;
+    const char *key = is_address ? messages->address : messages->target;
     return LOG_TEXT(arena_printf(arena, "%s%s", prefix, key), join_values(arena, set));
 }
 
@@ -51,11 +52,11 @@ static bool has_given_way(const struct change *change)
     return change->op == CHANGE_SET && outcome->replaced && (outcome->is_foreign || outcome->error);
 }
 
-static const char *message_of(const struct change_messages *words, const struct change *change)
+static const char *message_of(const struct change_messages *messages, const struct change *change)
 {
     if (change->op == CHANGE_REMOVE || has_given_way(change))
-        return words->deleted;
-    return change->outcome.replaced ? words->updated : words->created;
+        return messages->deleted;
+    return change->outcome.replaced ? messages->updated : messages->created;
 }
 
 static bool is_quiet(const struct change *change)
@@ -66,8 +67,8 @@ static bool is_quiet(const struct change *change)
            (change->op == CHANGE_REMOVE && outcome->was_absent);
 }
 
-static void tell_done(const struct backend *backend, const struct change_messages *words,
-                      const struct object *object, const struct change *change)
+static void report_done(const struct backend *backend, const struct change_messages *messages,
+                        const struct object *object, const struct change *change)
 {
     struct arena *arena = arena_new();
     const struct record_set *set = &change->set;
@@ -75,46 +76,46 @@ static void tell_done(const struct backend *backend, const struct change_message
     bool is_set = change->op == CHANGE_SET && !has_given_way(change);
     struct log_attr attrs[7];
     size_t count = 0;
-    attrs[count++] = LOG_TEXT(words->object, object_text(arena, object));
-    attrs[count++] = LOG_TEXT(words->name, name_of(arena, set));
+    attrs[count++] = LOG_TEXT(messages->object, object_text(arena, object));
+    attrs[count++] = LOG_TEXT(messages->name, name_of(arena, set));
     if (is_set && before)
-        attrs[count++] = values_attr(arena, words, words->before, before);
+        attrs[count++] = values_attr(arena, messages, messages->before, before);
     if (is_set)
-        attrs[count++] = values_attr(arena, words, before ? words->after : "", set);
-    attrs[count++] = LOG_TEXT(words->backend, backend_word(words, backend));
+        attrs[count++] = values_attr(arena, messages, before ? messages->after : "", set);
+    attrs[count++] = LOG_TEXT(messages->backend, backend_name_of(messages, backend));
     if (change->outcome.error)
         attrs[count++] = LOG_TEXT("reason", change->outcome.error->reason);
     attrs[count] = LOG_END;
-    log_attrs(backend->engine->log, LOG_INFO, message_of(words, change), attrs);
+    log_attrs(backend->engine->log, LOG_INFO, message_of(messages, change), attrs);
     arena_free(arena);
 }
 
-static void tell_failed(const struct backend *backend, const struct change_messages *words,
-                        const struct object *object, const struct change *change)
+static void report_failed(const struct backend *backend, const struct change_messages *messages,
+                          const struct object *object, const struct change *change)
 {
     static const char *const operations[] = {
         [CHANGE_SET] = "set", [CHANGE_REMOVE] = "remove", [CHANGE_READ] = "read"};
     struct arena *arena = arena_new();
-    log_line(backend->engine->log, LOG_ERROR, words->failed,
-             LOG_TEXT(words->object, object_text(arena, object)),
-             LOG_TEXT(words->name, name_of(arena, &change->set)),
+    log_line(backend->engine->log, LOG_ERROR, messages->failed,
+             LOG_TEXT(messages->object, object_text(arena, object)),
+             LOG_TEXT(messages->name, name_of(arena, &change->set)),
              LOG_TEXT("operation", operations[change->op]),
              LOG_TEXT("error", change->outcome.error->text),
-             LOG_TEXT(words->backend, backend_word(words, backend)), LOG_END);
+             LOG_TEXT(messages->backend, backend_name_of(messages, backend)), LOG_END);
     arena_free(arena);
 }
 
 void change_log_change(const struct backend *backend, const struct controller *controller,
                        const struct object *object, const struct change *change, size_t *failures)
 {
-    const struct change_messages *words = controller ? controller->words : NULL;
-    if (!words || is_quiet(change))
+    const struct change_messages *messages = controller ? controller->messages : NULL;
+    if (!messages || is_quiet(change))
         return;
     if (change->outcome.is_done || has_given_way(change))
-        tell_done(backend, words, object, change);
+        report_done(backend, messages, object, change);
     else if (change->outcome.error && change->outcome.error->fault != FAULT_WAIT &&
-             (*failures)++ < FAILURES_TOLD)
-        tell_failed(backend, words, object, change);
+             (*failures)++ < FAILURES_REPORTED)
+        report_failed(backend, messages, object, change);
 }
 
 void change_log_unread(const struct backend *backend, size_t count)
@@ -124,18 +125,18 @@ void change_log_unread(const struct backend *backend, size_t count)
              LOG_TEXT("backend", backend->name), LOG_INT("kept", (int64_t)count), LOG_END);
 }
 
-static const struct change_messages *words_of(const struct backend *backend)
+static const struct change_messages *messages_of(const struct backend *backend)
 {
     if (backend->controller == NO_CONTROLLER)
         return NULL;
-    return backend->engine->controllers[backend->controller].controller->words;
+    return backend->engine->controllers[backend->controller].controller->messages;
 }
 
 static struct log_attr backend_attr(const struct backend *backend)
 {
-    const struct change_messages *words = words_of(backend);
-    return words ? LOG_TEXT(words->backend, backend_word(words, backend))
-                 : LOG_TEXT("backend", backend->name);
+    const struct change_messages *messages = messages_of(backend);
+    return messages ? LOG_TEXT(messages->backend, backend_name_of(messages, backend))
+                    : LOG_TEXT("backend", backend->name);
 }
 
 // It concerns no object, but whoever runs us.
@@ -146,10 +147,10 @@ static void note(const struct backend *backend, const char *reason, const char *
     if (!store || !backend->engine->is_leading)
         return;
     buffer_printf(&whole, "%s: %s", backend->name, text);
-    store_note(store, &(struct store_note){.is_warning = true,
-                                           .reason = reason,
-                                           .action = backend->name,
-                                           .text = whole.at});
+    store_publish_event(store, &(struct kube_event){.is_warning = true,
+                                                    .reason = reason,
+                                                    .action = backend->name,
+                                                    .text = whole.at});
 }
 
 void change_log_progress(const struct backend *backend, const struct job *job)
@@ -165,7 +166,7 @@ void change_log_guarded(const struct backend *backend)
              "records are kept although nothing wants them any more: they are too many to go at "
              "once. signpost plan lists them, signpost plan approve lets them go",
              LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("backend", backend->name),
-             LOG_INT("held", (int64_t)hold_count(backend->hold)),
+             LOG_INT("held", (int64_t)guarded_count(backend->guarded)),
              LOG_INT("owned", (int64_t)backend->owned), LOG_END);
     note(backend, EVENT_GUARD_TRIPPED,
          "records are kept although nothing wants them any more, as they are too many to go at "
@@ -175,17 +176,17 @@ void change_log_guarded(const struct backend *backend)
 void change_log_approved(const struct backend *backend)
 {
     log_line(backend->engine->log, LOG_INFO, "records that were kept go: a person approved it",
-             backend_attr(backend), LOG_TEXT("checksum", backend->view.held), LOG_END);
+             backend_attr(backend), LOG_TEXT("checksum", backend->view.guarded_checksum), LOG_END);
 }
 
 void change_log_failures(const struct backend *backend, size_t failures)
 {
-    const struct change_messages *words = words_of(backend);
-    if (!words || failures <= FAILURES_TOLD)
+    const struct change_messages *messages = messages_of(backend);
+    if (!messages || failures <= FAILURES_REPORTED)
         return;
-    log_line(backend->engine->log, LOG_ERROR, words->failed, backend_attr(backend),
+    log_line(backend->engine->log, LOG_ERROR, messages->failed, backend_attr(backend),
              LOG_TEXT("error", "more records failed in the same exchange, not shown one by one"),
-             LOG_INT("count", (int64_t)failures - FAILURES_TOLD), LOG_END);
+             LOG_INT("count", (int64_t)failures - FAILURES_REPORTED), LOG_END);
 }
 
 void change_log_stall(const struct backend *backend, const struct error *error)
@@ -197,10 +198,10 @@ void change_log_stall(const struct backend *backend, const struct error *error)
 void change_log_trouble(const struct backend *backend, const struct error *error, unsigned count,
                         bool is_news)
 {
-    const struct change_messages *words = words_of(backend);
-    log_line(backend->engine->log, LOG_ERROR, words ? words->failed : "the backend is in trouble",
-             backend_attr(backend), LOG_TEXT("error", error->text), LOG_INT("count", count),
-             LOG_END);
+    const struct change_messages *messages = messages_of(backend);
+    log_line(backend->engine->log, LOG_ERROR,
+             messages ? messages->failed : "the backend is in trouble", backend_attr(backend),
+             LOG_TEXT("error", error->text), LOG_INT("count", count), LOG_END);
     if (is_news)
         note(backend, error->reason, error->text);
 }

@@ -273,9 +273,9 @@ void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face)
 enum receipt_state claim_state(const struct claim *claim)
 {
     static const enum receipt_state states[CLAIM_STANDINGS] = {
-        [STANDING_HELD] = RECEIPT_HELD,       [STANDING_WAITING] = RECEIPT_WAITING,
-        [STANDING_SETTLED] = RECEIPT_SETTLED, [STANDING_SHARING] = RECEIPT_WAITING,
-        [STANDING_SHARED] = RECEIPT_SETTLED,  [STANDING_LOST] = RECEIPT_LOST,
+        [STANDING_SUSPENDED] = RECEIPT_SUSPENDED, [STANDING_WAITING] = RECEIPT_WAITING,
+        [STANDING_SETTLED] = RECEIPT_SETTLED,     [STANDING_SHARING] = RECEIPT_WAITING,
+        [STANDING_SHARED] = RECEIPT_SETTLED,      [STANDING_LOST] = RECEIPT_LOST,
         [STANDING_EVICTED] = RECEIPT_LOST};
     return states[claim->standing];
 }
@@ -289,8 +289,8 @@ void claim_stand(struct engine *engine, uint32_t id, enum claim_move move, uint3
 {
     struct claim *claim = &engine->claims[id];
     enum claim_standing before = (enum claim_standing)claim->standing;
-    uint32_t holder_before = claim->loser_to;
-    claim->loser_to = holder;
+    uint32_t holder_before = claim->name_holder;
+    claim->name_holder = holder;
     claim_move(engine, id, move);
     if (claim->standing == before && holder == holder_before)
         return;
@@ -301,7 +301,7 @@ void claim_stand(struct engine *engine, uint32_t id, enum claim_move move, uint3
 
 uint32_t claim_holder(const struct engine *engine, const struct claim *claim)
 {
-    uint32_t holder = claim->loser_to;
+    uint32_t holder = claim->name_holder;
     return holder != NO_ID && claim_is_forgotten(&engine->claims[holder]) ? NO_ID : holder;
 }
 

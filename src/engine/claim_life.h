@@ -11,7 +11,7 @@
 
 enum claim_standing {
     STANDING_NEW,       // its name was not planned with it yet
-    STANDING_HELD,      // wins its name, and is not to be sent yet
+    STANDING_SUSPENDED, // wins its name, and is not to be sent yet
     STANDING_WAITING,   // is to be sent, or waits for another claim of its name
     STANDING_SETTLED,   // stands as wanted
     STANDING_SHARING,   // waits with the holder of its name, which wants the very same
@@ -34,7 +34,7 @@ enum claim_work {
 
 enum claim_move {
     // By the plan of its name.
-    MOVE_HOLD,
+    MOVE_SUSPEND,
     MOVE_WAIT,  // it is to be sent
     MOVE_AWAIT, // another claim of its name comes first
     MOVE_SETTLE,

@@ -60,12 +60,12 @@ static void prove_standing(const struct engine *engine, const struct claim *clai
         must(claim->key == NO_ID);
         return;
     }
-    must(stands(claim, HAS_HOLDER) == (claim->loser_to != NO_ID));
+    must(stands(claim, HAS_HOLDER) == (claim->name_holder != NO_ID));
     must(!stands(claim, IS_AT_REST) || (is_well(claim) && is_kept(claim)));
     if (stands(claim, 1U << STANDING_SETTLED))
         must(claim_is_satisfied(claim));
     if (stands(claim, 1U << STANDING_SHARED))
-        must(claim_is_satisfied(&engine->claims[claim->loser_to]));
+        must(claim_is_satisfied(&engine->claims[claim->name_holder]));
 }
 
 static void prove_work(const struct engine *engine, uint32_t id)

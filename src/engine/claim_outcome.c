@@ -27,7 +27,7 @@ static void wake_sharers(struct engine *engine, uint32_t id)
     uint32_t at = claim_first_of_name(engine, &engine->claims[id]);
     for (; at != NO_ID; at = engine->claims[at].next_of_name) {
         const struct claim *claim = &engine->claims[at];
-        if (claim->loser_to == id && !claim_is_forgotten(claim))
+        if (claim->name_holder == id && !claim_is_forgotten(claim))
             key_wake(engine, claim->key, QUEUE_USER);
     }
 }
@@ -176,8 +176,8 @@ void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
 // One that lost against the same key has nothing there: what stands is the holder's.
 static bool is_beside(const struct engine *engine, const struct claim *claim)
 {
-    return claim_state(claim) == RECEIPT_LOST && claim->loser_to != NO_ID &&
-           claim_is_same_type_and_split(claim, &engine->claims[claim->loser_to]);
+    return claim_state(claim) == RECEIPT_LOST && claim->name_holder != NO_ID &&
+           claim_is_same_type_and_split(claim, &engine->claims[claim->name_holder]);
 }
 
 static bool is_wanted_hash(const struct claim *claim, const uint8_t *hash)

@@ -140,7 +140,7 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
         .domain = claim_domain(claim),
         .subdomain = claim_subdomain(claim),
         .want = plan_wants[claim->intent],
-        .is_held = claim->is_held,
+        .is_suspended = claim->is_suspended,
         .is_satisfied = claim_is_satisfied(claim),
         .content = shares ? content_of_hash(claim_wanted_hash(claim)) : 0,
     };
@@ -164,10 +164,10 @@ static bool claim_may_go(struct engine *engine, uint32_t id, enum claim_intent s
 
 // A claim that is held and stays held keeps its standing: setting it to waiting for a moment would
 // wake its key for nothing.
-static bool claim_stays_held(struct engine *engine, uint32_t id, enum claim_intent sends)
+static bool claim_stays_suspended(struct engine *engine, uint32_t id, enum claim_intent sends)
 {
     const struct claim *claim = &engine->claims[id];
-    return claim->standing == STANDING_HELD && engine->options.may_send &&
+    return claim->standing == STANDING_SUSPENDED && engine->options.may_send &&
            claim_has_content(claim, sends) && !claim_may_go(engine, id, sends);
 }
 
@@ -176,7 +176,7 @@ static void claim_send(struct engine *engine, uint32_t id, uint32_t evictor)
     struct claim *claim = &engine->claims[id];
     enum claim_intent sends = evictor == NO_ID ? (enum claim_intent)claim->intent : CLAIM_REMOVE;
     bool has_content = claim_has_content(claim, sends);
-    if (claim_stays_held(engine, id, sends))
+    if (claim_stays_suspended(engine, id, sends))
         return;
     if (!has_content)
         claim_unqueue(engine, id);
@@ -191,7 +191,7 @@ static void claim_send(struct engine *engine, uint32_t id, uint32_t evictor)
     if (claim_may_go(engine, id, sends))
         claim_move(engine, id, MOVE_QUEUE);
     else
-        claim_stand(engine, id, MOVE_HOLD, NO_ID);
+        claim_stand(engine, id, MOVE_SUSPEND, NO_ID);
 }
 
 // A server ignores a record that may not stand beside existing data, as a CNAME. So content of a
@@ -242,9 +242,9 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
     case PLAN_SEND:
         claim_send(engine, id, all[at].evictor);
         return;
-    case PLAN_HOLD:
+    case PLAN_SUSPEND:
         claim_unqueue(engine, id);
-        claim_stand(engine, id, MOVE_HOLD, NO_ID);
+        claim_stand(engine, id, MOVE_SUSPEND, NO_ID);
         return;
     case PLAN_WAIT:
         claim_unqueue(engine, id);
@@ -286,7 +286,7 @@ static bool mark_evictions(const struct engine *engine, struct named *all, size_
             continue;
         all[i].evictor = holder;
         claims[i].want = PLAN_REMOVE;
-        claims[i].is_held = false;
+        claims[i].is_suspended = false;
         claims[i].is_satisfied = false;
         has_any = true;
     }
@@ -374,7 +374,7 @@ bool registry_awaits_plan(const struct engine *engine, uint32_t key)
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
          id = engine->claims[id].next_of_key) {
         const struct claim *claim = &engine->claims[id];
-        if (claim->is_undecided || claim->loser_to != claim_holder(engine, claim))
+        if (claim->is_undecided || claim->name_holder != claim_holder(engine, claim))
             return true;
     }
     return false;
@@ -409,7 +409,7 @@ static struct plan_claim plan_claim_wanted(const struct engine *engine,
         .domain = want->set.domain,
         .subdomain = want->set.subdomain,
         .want = plan_wants[want->intent],
-        .is_held = want->is_held,
+        .is_suspended = want->is_suspended,
         .content = shares ? content_of_hash(hash) : 0,
     };
 }

@@ -173,7 +173,7 @@ uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want
                             .next_of_name = NO_ID,
                             .registry = registry_get(engine, want->registry),
                             .type = want->set.type,
-                            .loser_to = NO_ID};
+                            .name_holder = NO_ID};
     claim->name =
         join_name(engine->claim_slab, want->set.domain, want->set.subdomain, &claim->subdomain_len);
     engine->registries[claim->registry].refs++;

@@ -48,8 +48,8 @@ struct claim {
         uint32_t previous_of_name;
         uint32_t count_of_name; // of the first: how many there are
     };
-    uint32_t settled_s; // SETTLED: Unix seconds
-    uint32_t loser_to;  // LOST, or shared: the claim that holds the name
+    uint32_t settled_s;   // SETTLED: Unix seconds
+    uint32_t name_holder; // LOST, or shared: the claim that holds the name
     uint32_t epoch;
     uint16_t registry;
     uint16_t backend; // number, see claim_backend()
@@ -59,7 +59,7 @@ struct claim {
     enum claim_standing standing : 4;
     enum claim_work work : 3;
     bool is_first : 1; // of its name: the table leads to it
-    bool is_held : 1;
+    bool is_suspended : 1;
     bool is_undecided : 1; // its name is to be planned with it: its key hears of it then
     bool was_looked : 1;   // LOOK: answered
     bool was_created : 1;

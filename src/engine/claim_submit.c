@@ -40,11 +40,11 @@ static void claim_set_content(struct engine *engine, struct claim *claim,
                               const struct record_set *set)
 {
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
-    bool is_told = backend_fingerprint(claim_backend(engine, claim), set, hash);
+    bool is_reported = backend_fingerprint(claim_backend(engine, claim), set, hash);
     claim->has_wanted = false;
     if (is_remembered_by_half(claim) && !memcmp(claim->there_hash, hash, FINGERPRINT_OCTETS / 2))
         claim_set_there(engine, claim, hash);
-    if (is_told)
+    if (is_reported)
         claim_set_wanted(engine, claim, hash);
     if (claim_is_satisfied(claim))
         return;
@@ -115,7 +115,7 @@ static void pending_update(struct engine *engine, struct pending *pending,
     pending->may_adopt = want->may_adopt;
     free(pending->replaces);
     pending->replaces = want->replaces ? mem_copy_text(want->replaces) : NULL;
-    if (!want->is_held && !pending->let_go_ms)
+    if (!want->is_suspended && !pending->let_go_ms)
         pending->let_go_ms = loop_unix_ms(engine->loop);
 }
 
@@ -124,7 +124,7 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     struct claim *claim = &engine->claims[id];
     claim_set_intent(engine, claim, want->intent);
     claim_look_anew(claim, want->look_since_s);
-    claim->is_held = want->is_held;
+    claim->is_suspended = want->is_suspended;
     claim_set_backend(engine, id, want->backend);
     if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
         claim->there = THERE_SET;
@@ -156,7 +156,7 @@ static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t 
         const struct claim *claim = &engine->claims[id];
         const struct pending *pending = claim_shown(engine, claim)->pending;
         uint32_t attempts = pending ? pending->attempts : 0;
-        uint32_t parts[] = {id, claim_face(claim), claim->loser_to, attempts};
+        uint32_t parts[] = {id, claim_face(claim), claim->name_holder, attempts};
         mark.mixed += hash_octets(parts, sizeof parts);
         mark.count++;
     }
@@ -189,14 +189,14 @@ static void forget_unnamed(struct engine *engine, uint32_t key, const uint32_t *
 // That of one that lost does not count: it is dropped with each plan.
 static bool waits_with_content(const struct claim *claim)
 {
-    return claim->loser_to == NO_ID && claim->pending && claim->pending->content &&
+    return claim->name_holder == NO_ID && claim->pending && claim->pending->content &&
            claim->work != WORK_BACKING_OFF;
 }
 
 // For a plan of its name.
 static bool is_other(const struct claim *before, bool had_content, const struct claim *now)
 {
-    return before->intent != now->intent || before->is_held != now->is_held ||
+    return before->intent != now->intent || before->is_suspended != now->is_suspended ||
            before->backend != now->backend || before->epoch != now->epoch ||
            before->there != now->there || before->has_wanted != now->has_wanted ||
            had_content != waits_with_content(now) ||

@@ -46,7 +46,7 @@ struct input {
     bool is_named;      // by identity, of a kind of which nobody may read more than what is named
     void (*index_keys)(const struct object *object, struct strings *out);
     void (*lookup_keys)(const struct object *subject, struct strings *out);
-    bool reads_ours; // what we wrote ourselves in those objects wakes, too
+    bool reads_own_writes; // what we wrote ourselves in those objects wakes, too
 };
 // Backends by name, the same way. Who opens backends by its settings has no need of it: it sees
 // those, and wakes when one changes for which its claims wait.
@@ -105,8 +105,8 @@ struct shared_model {
     void (*published)(void *state, const struct object *object, const struct zone *zone);
     // What the servers that follow that key's zone say, and of which group they are; at each
     // change. May be NULL, as may `published`.
-    void (*heard)(void *state, const struct object *object, const char *group,
-                  const struct server_view *servers, size_t count);
+    void (*servers_reported)(void *state, const struct object *object, const char *group,
+                             const struct server_view *servers, size_t count);
     // Works out all that came. Returns when time alone will change something (Unix ms), or 0.
     int64_t (*settle)(void *state, int64_t now_ms, const struct shared_model_calls *calls);
     // Prometheus text of what only it knows, appended; or NULL.
@@ -137,15 +137,15 @@ struct backend_view {
     const char *note; // from the last exchange, e.g. "server still uses the previous secret"
     bool is_learning; // its first health answer is waited for
     bool is_listed;   // of a backend that lists: what stands there is known
-    const char *held; // checksum of the removals that the guard holds back; NULL: none
+    const char *guarded_checksum; // checksum of the removals that the guard holds back; NULL: none
 };
 
 enum receipt_state {
-    RECEIPT_NONE,    // not known to the registry yet
-    RECEIPT_HELD,    // competes and wins, not sent as asked
-    RECEIPT_WAITING, // due, queued, or in flight; or backing off when attempts > 0
-    RECEIPT_SETTLED, // stands as wanted (SET), is gone (REMOVE), is kept (KEEP), was read (LOOK)
-    RECEIPT_LOST,    // another holds the name
+    RECEIPT_NONE,      // not known to the registry yet
+    RECEIPT_SUSPENDED, // competes and wins, not sent as asked
+    RECEIPT_WAITING,   // due, queued, or in flight; or backing off when attempts > 0
+    RECEIPT_SETTLED,   // stands as wanted (SET), is gone (REMOVE), is kept (KEEP), was read (LOOK)
+    RECEIPT_LOST,      // another holds the name
 };
 
 // LOOK: kept as with KEEP, and what stands there is read.
@@ -237,7 +237,7 @@ struct claim_want {
     const char *backend;  // through which it goes
     const char *registry; // normalised server URL
     enum claim_intent intent;
-    bool is_held; // compete for the name, but send nothing yet
+    bool is_suspended; // compete for the name, but send nothing yet
     struct record_set set;
     bool has_known;                    // what stands there, as the status remembers
     uint8_t known[FINGERPRINT_OCTETS]; // the last 8 are 0: only the others are remembered
@@ -277,7 +277,7 @@ struct backend_want {
 
 // Removals that the guard of a backend holds back (dns/guard.h): of record sets of ours there that
 // nothing claims any more.
-struct backend_hold {
+struct guarded_removals {
     const char *backend;
     const char *checksum;          // dns/plan_sum.h, of the backend's name
     const struct record_set *sets; // by name, then by type
@@ -315,7 +315,7 @@ struct publication {
                              // NULL. Borrowed for the reconciliation
 };
 
-struct decision_note { // an Event
+struct decision_event { // an Event
     bool is_warning;
     const char *reason;
     const char *text;
@@ -333,8 +333,8 @@ struct object_want {
     struct text namespace_;
     struct text name;
     const struct value *tree;
-    const struct value *kept;       // names of `data` that stay as they stand there; list, or NULL
-    const struct store_mark *grant; // the annotation by which somebody hands it over; or NULL
+    const struct value *kept; // names of `data` that stay as they stand there; list, or NULL
+    const struct metadata_change *grant; // the annotation by which somebody hands it over; or NULL
 };
 
 // A child: an object of a kind that this key reads, so that the next snapshots show what became
@@ -348,20 +348,20 @@ struct owned_object_want {
 
 enum finalizer_want { FINALIZER_LEAVE, FINALIZER_ADD, FINALIZER_REMOVE };
 
-struct decision_mark { // a label or an annotation
+struct decision_metadata_change { // a label or an annotation
     const char *key;
     const char *value; // NULL removes
     bool is_label;
 };
 
-enum { DECISION_MARKS_MAX = 4, DECISION_NOTES_MAX = 8 };
+enum { DECISION_METADATA_CHANGES_MAX = 4, DECISION_EVENTS_MAX = 8 };
 
 // Zeroed by the engine before decide(). Everything points into the snapshot's arena.
 struct decision {
     // Write-ahead: finalizer, labels and annotations in one guarded write, before anything else.
     enum finalizer_want finalizer;
-    struct decision_mark marks[DECISION_MARKS_MAX];
-    size_t mark_count;
+    struct decision_metadata_change metadata_changes[DECISION_METADATA_CHANGES_MAX];
+    size_t metadata_change_count;
     // All claims of this key; what is not named any more is forgotten.
     struct claim_want *claims; // see decision_add_claim()
     size_t claim_count;
@@ -379,9 +379,9 @@ struct decision {
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
     // Told when the write of this decision has succeeded; at once when nothing is to be written. Of
     // a kind without status of ours the same is not told twice in a row.
-    struct decision_note notes[DECISION_NOTES_MAX];
-    size_t note_count;
-    struct decision_line lines[DECISION_NOTES_MAX];
+    struct decision_event events[DECISION_EVENTS_MAX];
+    size_t event_count;
+    struct decision_line lines[DECISION_EVENTS_MAX];
     size_t line_count;
     // What keeps the subject from being as it asks, where a condition Ready does not say it, or not
     // all of it. reason NULL: nothing.
@@ -399,8 +399,8 @@ struct decision {
 // Zeroed, in the arena of the reconciliation; good until the next one is added.
 struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena);
 struct backend_want *decision_add_backend(struct decision *decision, struct arena *arena);
-void decision_note(struct decision *decision, bool is_warning, const char *reason,
-                   const char *text);
+void decision_add_event(struct decision *decision, bool is_warning, const char *reason,
+                        const char *text);
 
 // A setting of a controller: a flag of `signpost run` (and its environment variable and file key).
 // Two controllers that name the same one share it. The value lands at `offset` of the settings
@@ -512,15 +512,16 @@ struct controller {
     // be done about that one; else `out` drops it, and the next call makes it anew. May be NULL.
     // Who has it runs where any controller opens backends, and is done without where its kind is
     // missing or may not be read.
-    bool (*hold)(const struct backend_hold *hold, const struct object *there, struct arena *arena,
-                 struct owned_object_want *out);
-    const struct change_messages *words;     // or NULL: changes make no lines of their own
+    bool (*ask_approval)(const struct guarded_removals *hold, const struct object *there,
+                         struct arena *arena, struct owned_object_want *out);
+    const struct change_messages *messages;  // or NULL: changes make no lines of their own
     const struct shared_model *shared_model; // those that name the same one share it; or NULL
     const struct dependency *dependencies;   // or NULL
     bool keeps_ledgers;                      // its backends may be of providers that have one
-    bool is_urgent;  // its keys have their reconciliations before those of others, however many
-                     // writes wait
-    bool reads_ours; // what we wrote ourselves wakes, too: somebody else in our place may have
+    bool is_urgent; // its keys have their reconciliations before those of others, however many
+                    // writes wait
+    bool
+        reads_own_writes; // what we wrote ourselves wakes, too: somebody else in our place may have
     // A key whose object went away gets reconciliations (subject NULL) until its decision has
     // neither claims nor backends. Nothing of this outlives the process: who must remove for
     // certain has a finalizer. `model` is the state of the shared model, or NULL.

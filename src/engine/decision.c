@@ -35,10 +35,12 @@ struct backend_want *decision_add_backend(struct decision *decision, struct aren
     return backend;
 }
 
-void decision_note(struct decision *decision, bool is_warning, const char *reason, const char *text)
+void decision_add_event(struct decision *decision, bool is_warning, const char *reason,
+                        const char *text)
 {
-    if (decision->note_count < DECISION_NOTES_MAX)
-        decision->notes[decision->note_count++] = (struct decision_note){is_warning, reason, text};
+    if (decision->event_count < DECISION_EVENTS_MAX)
+        decision->events[decision->event_count++] =
+            (struct decision_event){is_warning, reason, text};
 }
 
 void decision_done(struct decision *decision)

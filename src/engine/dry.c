@@ -236,7 +236,7 @@ static const struct error *trouble_of(const struct backend *backend)
                : NULL;
 }
 
-static void tell_trouble(const struct backend *backend, const struct engine_plan_calls *calls)
+static void report_trouble(const struct backend *backend, const struct engine_plan_calls *calls)
 {
     const struct error *error = trouble_of(backend);
     bool is_unread = backend->provider->lists &&
@@ -254,7 +254,7 @@ static void each_trouble(const struct engine *engine, const struct engine_plan_c
     for (const struct backend *backend = engine->backends; backend && calls->trouble;
          backend = backend->next)
         if (backend->provider)
-            tell_trouble(backend, calls);
+            report_trouble(backend, calls);
 }
 
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls)

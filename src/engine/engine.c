@@ -152,8 +152,8 @@ static bool is_same_to_us(const struct object *old, const struct object *new_)
 static bool is_ours_news(const struct engine *engine, size_t controller, const struct object *old,
                          const struct object *new_)
 {
-    return engine->controllers[controller].controller->reads_ours &&
-           !text_equal(object_ours(old), object_ours(new_));
+    return engine->controllers[controller].controller->reads_own_writes &&
+           !text_equal(object_managed(old), object_managed(new_));
 }
 
 // Somebody removed it, with all that we wrote there.
@@ -166,7 +166,7 @@ void engine_batch_add(struct engine *engine, uint32_t id)
 {
     mem_reserve(&engine->batch, &engine->batch_capacity, engine->batch_count + 1);
     engine->batch[engine->batch_count++] = id;
-    engine->keys[id].is_told = true;
+    engine->keys[id].is_reported = true;
 }
 
 static void remember_previous(struct engine *engine, uint32_t id, const struct object *new_)
@@ -214,7 +214,7 @@ static void wake_gatherers(struct engine *engine, const struct object *old,
                            const struct object *new_, bool is_gone)
 {
     bool is_same = old && !is_gone && is_same_to_us(old, new_);
-    if (!is_same || !text_equal(object_ours(old), object_ours(new_)))
+    if (!is_same || !text_equal(object_managed(old), object_managed(new_)))
         input_wake(engine, old, new_, is_same);
 }
 
@@ -651,6 +651,6 @@ size_t engine_checks(struct engine *engine, struct store_check *out, size_t capa
     if (!engine->options.store || !capacity)
         return 0;
     out[count++] = check_of_engine(engine);
-    count += holds_checks(engine, out + count, capacity - count);
+    count += engine_guard_checks(engine, out + count, capacity - count);
     return count + store_checks(engine->options.store, out + count, capacity - count);
 }

@@ -26,7 +26,7 @@ static struct exchange *exchange_new(struct backend *backend, struct session *se
     exchange->backend = backend;
     exchange->session = session;
     exchange->session->refs++;
-    exchange->begun_ms = exchange->told_ms = loop_mono_ms(backend->engine->loop);
+    exchange->begun_ms = exchange->reported_ms = loop_mono_ms(backend->engine->loop);
     if (trace)
         snprintf(exchange->trace, sizeof exchange->trace, "%s", trace);
     else
@@ -227,7 +227,7 @@ void exchange_begin_health(struct backend *backend, struct change_request *chang
     backend->reading++;
     if (backend->provider->lists) {
         exchange->listing = listing_new(backend->engine);
-        exchange->job.holds = listing_hold;
+        exchange->job.report_existing = listing_add_existing;
         exchange->job.context = exchange;
     }
     write_ahead_look(exchange);
@@ -276,32 +276,32 @@ static struct moment moment_of(const struct engine *engine)
                            .random = engine->options.world->random};
 }
 
-static void tell_progress(struct exchange *exchange, int64_t now_ms)
+static void report_progress(struct exchange *exchange, int64_t now_ms)
 {
-    if (!exchange->job.writes.open || now_ms - exchange->told_ms < PROGRESS_MS)
+    if (!exchange->job.writes.open || now_ms - exchange->reported_ms < PROGRESS_MS)
         return;
-    exchange->told_ms = now_ms;
+    exchange->reported_ms = now_ms;
     change_log_progress(exchange->backend, &exchange->job);
 }
 
-static void exchange_hear(struct exchange *exchange, const struct heard *heard)
+static void exchange_handle_reply(struct exchange *exchange, const struct ask_result *result)
 {
     struct moment moment = moment_of(exchange->engine);
     exchange->http = NULL;
     exchange->dns = NULL;
-    exchange->session->provider->hear(exchange->provider_exchange, &moment, heard);
-    tell_progress(exchange, moment.mono_ms);
+    exchange->session->provider->handle_reply(exchange->provider_exchange, &moment, result);
+    report_progress(exchange, moment.mono_ms);
     exchange_step(exchange);
 }
 
 static void http_came(void *context, const struct http_reply *reply)
 {
-    exchange_hear(context, &(struct heard){.kind = ASK_HTTP, .http = reply});
+    exchange_handle_reply(context, &(struct ask_result){.kind = ASK_HTTP, .http = reply});
 }
 
 static void dns_came(void *context, const struct dns_reply *reply)
 {
-    exchange_hear(context, &(struct heard){.kind = ASK_DNS, .dns = reply});
+    exchange_handle_reply(context, &(struct ask_result){.kind = ASK_DNS, .dns = reply});
 }
 
 static bool is_change_outdated(const struct exchange *exchange, size_t at)
@@ -333,7 +333,7 @@ static void wait_over(void *context)
     if (exchange->is_outdated)
         exchange_land(exchange);
     else
-        exchange_hear(exchange, &(struct heard){.kind = ASK_WAIT});
+        exchange_handle_reply(exchange, &(struct ask_result){.kind = ASK_WAIT});
 }
 
 static void exchange_wait(struct exchange *exchange, int64_t wait_ms)

@@ -80,7 +80,7 @@ static void learn_hash(struct exchange *exchange, size_t at)
     memcpy(hash, learned, sizeof learned);
 }
 
-static void tell_ended(const struct exchange *exchange, size_t at)
+static void report_ended(const struct exchange *exchange, size_t at)
 {
     const struct engine_options *options = &exchange->engine->options;
     const struct change *change = &exchange->job.changes[at];
@@ -99,7 +99,7 @@ static const struct controller *controller_of(const struct engine *engine, size_
                                                      : NULL;
 }
 
-static void tell_stray(struct exchange *exchange, size_t at, const struct outcome *outcome)
+static void report_stray(struct exchange *exchange, size_t at, const struct outcome *outcome)
 {
     const struct engine_options *options = &exchange->engine->options;
     const struct engine_change ended = exchange_planned_change(exchange, at);
@@ -119,14 +119,14 @@ static void give_change_request(struct exchange *exchange, size_t at)
     if (is_put_back(&outcome))
         outcome.error = exchange->job.trouble;
     if (change_request->is_stray) {
-        tell_stray(exchange, at, &outcome);
+        report_stray(exchange, at, &outcome);
         exchange->backend->is_question_due |=
             change_request->is_approved && outcome.is_done && exchange->backend->has_question;
     }
     change_request_answer(change_request, &outcome);
 }
 
-static void tell_words(struct exchange *exchange, size_t at)
+static void log_change(struct exchange *exchange, size_t at)
 {
     const struct engine *engine = exchange->engine;
     const struct claim *claim = claim_get(engine, exchange->claims[at]);
@@ -149,22 +149,22 @@ static void give_receipts(struct exchange *exchange)
             claim_put_back(exchange->engine, exchange->claims[i], change->op);
             continue;
         }
-        tell_words(exchange, i);
+        log_change(exchange, i);
         learn_hash(exchange, i);
-        tell_ended(exchange, i);
+        report_ended(exchange, i);
         claim_finish(exchange->engine, exchange->claims[i], change, exchange->hashes[i],
                      exchange->trace);
     }
 }
 
 // A ledger that cannot be stored stays a trouble, however well the backend is.
-static void hear_trouble(struct exchange *exchange)
+static void handle_trouble(struct exchange *exchange)
 {
     const struct error *trouble = exchange->job.trouble;
     if (trouble)
-        backend_hear_trouble(exchange->backend, trouble, !exchange->job.is_listed);
+        backend_handle_trouble(exchange->backend, trouble, !exchange->job.is_listed);
     else if (!exchange->job.is_dry_run)
-        backend_hear_trouble(exchange->backend, write_ahead_trouble(exchange->backend), false);
+        backend_handle_trouble(exchange->backend, write_ahead_trouble(exchange->backend), false);
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -192,10 +192,10 @@ void exchange_land(struct exchange *exchange)
     check_outcomes(exchange);
     count_exchange(exchange);
     exchange_unlink(exchange);
-    holds_count(backend, count_gone(exchange));
+    engine_guard_count(backend, count_gone(exchange));
     write_ahead_settle(exchange);
     if (backend->provider->is_serial)
-        hear_trouble(exchange);
+        handle_trouble(exchange);
     if (exchange->job.is_dry_run)
         exchange_plan_outcomes(exchange);
     if (exchange->job.kind == JOB_HEALTH) {

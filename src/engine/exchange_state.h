@@ -15,8 +15,8 @@ struct exchange {
     struct dns_call *dns;
     struct loop_timer timer;
     int64_t begun_ms;
-    int64_t told_ms; // its progress
-    size_t failures; // that the log was to tell
+    int64_t reported_ms; // its progress
+    size_t failures;     // that the log was to tell
     struct session *session;
     uint32_t *claims; // per change; NO_ID where it is a change request
     struct change_request **change_requests;

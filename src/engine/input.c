@@ -150,8 +150,8 @@ static struct object_ref_key identity_of(const struct kind *kind, const char *wa
 }
 
 // By identity: the store is told of the first that wants an object, and of the last.
-static void tell_want(struct engine *engine, const struct input *input, const char *text,
-                      bool is_wanted)
+static void report_want(struct engine *engine, const struct input *input, const char *text,
+                        bool is_wanted)
 {
     if (!input || !is_by_identity(input))
         return;
@@ -214,7 +214,7 @@ static void join_tidy(struct engine *engine, const struct place *place, struct j
     join_sweep(engine, value, place->controller, place->wants, changing);
     if (value->key_count)
         return;
-    tell_want(engine, place->input, value->text, false);
+    report_want(engine, place->input, value->text, false);
     join_forget(place->join, value);
 }
 
@@ -244,7 +244,7 @@ static void add_want(struct engine *engine, const struct place *place, const cha
     value->keys[value->key_count++] = changing->key;
     value->live++;
     if (is_first)
-        tell_want(engine, place->input, text, true);
+        report_want(engine, place->input, text, true);
 }
 
 static void join_index(struct engine *engine, const struct place *place, uint32_t id,
@@ -336,7 +336,7 @@ static void join_wake(struct engine *engine, struct join *join, size_t controlle
         return;
     join_sweep(engine, value, controller, wants, &nobody);
     for (size_t i = 0; i < value->key_count; i++) {
-        engine->keys[value->keys[i]].is_told |= engine->is_batch_open;
+        engine->keys[value->keys[i]].is_reported |= engine->is_batch_open;
         key_wake(engine, value->keys[i], QUEUE_USER);
     }
 }
@@ -347,7 +347,7 @@ static void wake_state(struct engine *engine, const struct object *object, bool 
         struct controller_state *state = &engine->controllers[c];
         for (size_t i = 0; i < state->controller->input_count; i++) {
             const struct input *input = &state->controller->inputs[i];
-            if (input->kind != object->kind || (is_ours_alone && !input->reads_ours))
+            if (input->kind != object->kind || (is_ours_alone && !input->reads_own_writes))
                 continue;
             struct strings offers = offers_of(engine, input, object);
             for (size_t j = 0; j < offers.count; j++)
@@ -425,7 +425,7 @@ bool input_is_synced(const struct engine *engine, const struct controller *contr
     return !controller->shared_model || shared_model_is_synced(engine, controller->shared_model);
 }
 
-static bool is_told(const struct store *store, const struct object_ref_key *key)
+static bool is_resolved(const struct store *store, const struct object_ref_key *key)
 {
     return store_knows(store, key) || store_unreadable(store, key);
 }
@@ -450,10 +450,10 @@ static bool is_each_wanted(struct engine *engine, const struct controller *contr
     return true;
 }
 
-bool input_is_told(struct engine *engine, const struct controller *controller,
-                   const struct object *subject)
+bool input_is_resolved(struct engine *engine, const struct controller *controller,
+                       const struct object *subject)
 {
-    return is_each_wanted(engine, controller, subject, is_told);
+    return is_each_wanted(engine, controller, subject, is_resolved);
 }
 
 bool input_is_known(struct engine *engine, const struct controller *controller,

@@ -229,7 +229,7 @@ void ledger_keeper_drop(struct ledger_keeper *keeper, const struct record_set *s
 
 // ---- waiters ------------------------------------------------------------------------------------
 
-static void tell_waiters(struct ledger_keeper *keeper, uint64_t up_to, bool is_stored)
+static void notify_waiters(struct ledger_keeper *keeper, uint64_t up_to, bool is_stored)
 {
     LIST_OF(struct waiter) told = {0};
     list_each (waiter, &keeper->waiters)
@@ -264,7 +264,7 @@ bool ledger_keeper_flush(struct ledger_keeper *keeper, void (*done)(void *contex
 
 // ---- trouble ------------------------------------------------------------------------------------
 
-static void tell(struct ledger_keeper *keeper)
+static void report_state(struct ledger_keeper *keeper)
 {
     if (keeper->setup.changed)
         keeper->setup.changed(keeper->setup.context);
@@ -284,7 +284,7 @@ static void set_trouble(struct ledger_keeper *keeper, const char *reason, const 
     if (!strcmp(trouble.text, keeper->trouble.text))
         return;
     keeper->trouble = trouble;
-    tell(keeper);
+    report_state(keeper);
 }
 
 static void end_trouble(struct ledger_keeper *keeper)
@@ -292,7 +292,7 @@ static void end_trouble(struct ledger_keeper *keeper)
     bool was_in_trouble = is_in_trouble(keeper);
     error_clear(&keeper->trouble);
     if (was_in_trouble)
-        tell(keeper);
+        report_state(keeper);
 }
 
 static void rest(struct ledger_keeper *keeper, const struct error *error)
@@ -349,18 +349,19 @@ static void begin_read(struct ledger_keeper *keeper)
     char label[LEDGER_LABEL_MAX];
     keeper->phase = PHASE_READING;
     ledger_label_write(keeper->backend, label);
-    store_read_pages(keeper->setup.store, label, ledger_prefix(keeper->ledger), call_done,
-                     call_new(keeper, CALL_READ, 0));
+    store_read_shards(keeper->setup.store, label, ledger_prefix(keeper->ledger), call_done,
+                      call_new(keeper, CALL_READ, 0));
 }
 
-static bool take_pages(struct ledger_keeper *keeper, const struct store_reply *reply,
-                       struct error *err)
+static bool take_shards(struct ledger_keeper *keeper, const struct store_reply *reply,
+                        struct error *err)
 {
-    autofree struct ledger_page *pages = mem_new_array(struct ledger_page, reply->page_count + 1);
-    for (size_t i = 0; i < reply->page_count; i++)
-        pages[i] = (struct ledger_page){reply->pages[i].name, reply->pages[i].version,
-                                        reply->pages[i].text};
-    return ledger_read(keeper->ledger, pages, reply->page_count, err);
+    autofree struct ledger_shard_text *shards =
+        mem_new_array(struct ledger_shard_text, reply->shard_count + 1);
+    for (size_t i = 0; i < reply->shard_count; i++)
+        shards[i] = (struct ledger_shard_text){reply->shards[i].name, reply->shards[i].version,
+                                               reply->shards[i].text};
+    return ledger_read(keeper->ledger, shards, reply->shard_count, err);
 }
 
 static void read_failed(struct ledger_keeper *keeper, const struct error *error)
@@ -378,7 +379,7 @@ static void was_read(struct ledger_keeper *keeper, const struct store_reply *rep
 {
     struct error err;
     bool is_first = !keeper->is_read;
-    if (!reply->is_ok || !take_pages(keeper, reply, &err)) {
+    if (!reply->is_ok || !take_shards(keeper, reply, &err)) {
         read_failed(keeper, reply->is_ok ? &err : &reply->error);
         return;
     }
@@ -390,7 +391,7 @@ static void was_read(struct ledger_keeper *keeper, const struct store_reply *rep
     if (is_first) {
         keeper->failures = 0;
         error_clear(&keeper->trouble);
-        tell(keeper);
+        report_state(keeper);
     }
     work(keeper);
 }
@@ -402,9 +403,9 @@ static void put_shard(struct ledger_keeper *keeper, const struct ledger_task *ta
     AUTO_BUFFER text = {0};
     char label[LEDGER_LABEL_MAX];
     ledger_label_write(keeper->backend, label);
-    ledger_write_page(keeper->ledger, task->shard, &text);
-    const struct store_page_put put = {label, task->name, task->version, buffer_text(&text)};
-    store_put_page(keeper->setup.store, &put, call_done, call_new(keeper, CALL_PUT, task->shard));
+    ledger_write_shard(keeper->ledger, task->shard, &text);
+    const struct store_shard_put put = {label, task->name, task->version, buffer_text(&text)};
+    store_put_shard(keeper->setup.store, &put, call_done, call_new(keeper, CALL_PUT, task->shard));
 }
 
 static void begin_puts(struct ledger_keeper *keeper)
@@ -422,8 +423,8 @@ static void begin_drops(struct ledger_keeper *keeper)
     struct ledger_task task;
     keeper->phase = PHASE_DROPPING;
     while (ledger_next_drop(keeper->ledger, &task))
-        store_drop_page(keeper->setup.store, task.name, task.version, call_done,
-                        call_new(keeper, CALL_DROP, task.shard));
+        store_drop_shard(keeper->setup.store, task.name, task.version, call_done,
+                         call_new(keeper, CALL_DROP, task.shard));
 }
 
 // Nobody knows what stands there now, or somebody else does.
@@ -450,7 +451,7 @@ static void were_put(struct ledger_keeper *keeper)
     forget_ops(keeper, stored);
     begin_drops(keeper);
     end_trouble(keeper);
-    tell_waiters(keeper, stored, true);
+    notify_waiters(keeper, stored, true);
 }
 
 static void end_phase(struct ledger_keeper *keeper)
@@ -507,7 +508,7 @@ static void work(struct ledger_keeper *keeper)
     if (!ledger_is_due(keeper->ledger)) {
         forget_ops(keeper, keeper->staged);
         end_trouble(keeper);
-        tell_waiters(keeper, keeper->staged, true);
+        notify_waiters(keeper, keeper->staged, true);
         return;
     }
     begin_puts(keeper);
@@ -571,7 +572,7 @@ void ledger_keeper_close(struct ledger_keeper *keeper)
     if (!keeper->is_open)
         return;
     reset(keeper);
-    tell_waiters(keeper, keeper->staged, false);
+    notify_waiters(keeper, keeper->staged, false);
 }
 
 // ---- looking in ---------------------------------------------------------------------------------

@@ -54,10 +54,10 @@ static void sight_add(struct listing *listing, uint32_t id, bool is_ours,
     *(is_ours ? &sight->has_ours : &sight->has_theirs) = true;
 }
 
-static void sight_crowd(struct listing *listing, uint32_t id, const struct holding *holding,
+static void sight_crowd(struct listing *listing, uint32_t id, const struct existing_set *existing,
                         enum record_type type)
 {
-    if (id < listing->count && !holding->is_ours && plan_excludes(type, holding->set.type))
+    if (id < listing->count && !existing->is_ours && plan_excludes(type, existing->set.type))
         listing->sights[id].is_crowded = true;
 }
 
@@ -69,11 +69,11 @@ static void stray_add(struct listing *listing, const struct record_set *set)
     listing->stray_count++;
 }
 
-void listing_hold(void *context, const struct holding *holding)
+void listing_add_existing(void *context, const struct existing_set *existing)
 {
     struct exchange *exchange = context;
     struct engine *engine = exchange->engine;
-    const struct record_set *set = &holding->set;
+    const struct record_set *set = &existing->set;
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
     bool is_claimed = false;
     const char *name = arena_copy(exchange->listing->arena, set->domain.at, set->domain.len);
@@ -82,18 +82,18 @@ void listing_hold(void *context, const struct holding *holding)
          id != NO_ID; id = claim_next_of_name(claim_get(engine, id))) {
         const struct claim *claim = claim_get(engine, id);
         if (claim_type(claim) != set->type)
-            sight_crowd(exchange->listing, id, holding, claim_type(claim));
+            sight_crowd(exchange->listing, id, existing, claim_type(claim));
         if (claim_type(claim) != set->type || claim_is_forgotten(claim))
             continue;
         is_claimed = true;
-        sight_add(exchange->listing, id, holding->is_ours, hash);
+        sight_add(exchange->listing, id, existing->is_ours, hash);
     }
-    exchange->listing->owned += holding->is_ours;
-    if (holding->is_ours && !is_claimed)
+    exchange->listing->owned += existing->is_ours;
+    if (existing->is_ours && !is_claimed)
         stray_add(exchange->listing, set);
 }
 
-static void tell_claims(struct exchange *exchange)
+static void report_claims(struct exchange *exchange)
 {
     struct engine *engine = exchange->engine;
     const struct listing *listing = exchange->listing;
@@ -161,7 +161,7 @@ static bool stray_may_go(const struct backend *backend, const struct record_set 
 
 static void remove_strays(struct backend *backend, const struct listing *listing)
 {
-    bool is_approved = hold_is_approved(backend->hold);
+    bool is_approved = guarded_is_approved(backend->guarded);
     for (const struct stray *stray = listing->strays; stray; stray = stray->next)
         if (stray_may_go(backend, &stray->set))
             change_request_add_stray(backend, &stray->set, is_approved);
@@ -170,11 +170,11 @@ static void remove_strays(struct backend *backend, const struct listing *listing
 // Somebody who cannot be heard may want them.
 static bool may_judge(struct backend *backend, size_t count)
 {
-    bool is_heard = backend_openers_may_read(backend);
-    if (!is_heard && count && !backend->is_unread_told)
+    bool is_answered = backend_openers_may_read(backend);
+    if (!is_answered && count && !backend->is_unread_reported)
         change_log_unread(backend, count);
-    backend->is_unread_told = !is_heard && (count || backend->is_unread_told);
-    return is_heard;
+    backend->is_unread_reported = !is_answered && (count || backend->is_unread_reported);
+    return is_answered;
 }
 
 static void judge_strays(struct backend *backend, const struct listing *listing)
@@ -184,7 +184,7 @@ static void judge_strays(struct backend *backend, const struct listing *listing)
     size_t count = 0;
     for (const struct stray *stray = listing->strays; stray; stray = stray->next)
         sets[count++] = stray->set;
-    if (may_judge(backend, count) && holds_judge(backend, sets, count))
+    if (may_judge(backend, count) && engine_guard_judge(backend, sets, count))
         remove_strays(backend, listing);
 }
 
@@ -196,7 +196,7 @@ void listing_end(struct exchange *exchange)
     if (backend->is_fresh)
         input_wake_watchers(backend);
     backend->owned = exchange->listing->owned;
-    tell_claims(exchange);
+    report_claims(exchange);
     change_requests_drop_strays(backend);
     judge_strays(backend, exchange->listing);
     sweep_ledger(exchange);

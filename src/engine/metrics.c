@@ -254,7 +254,7 @@ static void write_held(struct engine *engine, struct buffer *out)
                               "Records that a guard keeps although nothing wants them any more.");
         is_any = true;
         buffer_printf(out, "signpost_guard_held{backend=\"%s\",zone=\".\"} %zu\n", backend->name,
-                      hold_count(backend->hold));
+                      guarded_count(backend->guarded));
     }
 }
 

@@ -181,7 +181,7 @@ static void owned_object_done(void *context, const struct store_reply *reply)
     engine->writes_in_flight--;
     if (reply->is_ok) {
         remember_done(owned_objects, write->id, loop_mono_ms(engine->loop) + UNSEEN_MS);
-        report_tell(engine, write->report, key->object);
+        report_send(engine, write->report, key->object);
     } else if (!owned_objects->has_failed) {
         owned_objects->has_failed = true;
         owned_objects->error = reply->error;

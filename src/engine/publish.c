@@ -106,21 +106,21 @@ void publish_give_way(struct engine *engine, struct dname apex)
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static void tell_views(struct engine *engine, const struct served *served)
+static void report_views(struct engine *engine, const struct served *served)
 {
     const struct server_view *views;
     const struct key *key = &engine->keys[served->key];
     struct shared_model_state *state = engine->controllers[key->controller].shared_model;
-    if (!state || !state->shared_model->heard)
+    if (!state || !state->shared_model->servers_reported)
         return;
     size_t count = secondaries_views(engine->secondaries, served->apex, &views);
     const char *group = secondaries_group(engine->secondaries, served->apex);
-    state->shared_model->heard(state->state, key->object, group, views, count);
+    state->shared_model->servers_reported(state->state, key->object, group, views, count);
     state->is_dirty = true;
     engine_schedule(engine);
 }
 
-static void tell_zone(struct engine *engine, const struct served *served)
+static void report_zone(struct engine *engine, const struct served *served)
 {
     const struct key *key = &engine->keys[served->key];
     struct shared_model_state *state = engine->controllers[key->controller].shared_model;
@@ -131,12 +131,12 @@ static void tell_zone(struct engine *engine, const struct served *served)
     engine_schedule(engine);
 }
 
-static void on_heard(void *context, struct dname apex)
+static void on_server_report(void *context, struct dname apex)
 {
     struct engine *engine = context;
     const struct served *served = find(engine, apex);
     if (served)
-        tell_views(engine, served);
+        report_views(engine, served);
     engine->are_catalogs_dirty |= catalogs_have(engine, apex);
     engine_schedule(engine);
 }
@@ -147,13 +147,13 @@ static void on_sign(void *context, const struct published_sign *sign)
     secondaries_see(engine->secondaries, sign);
 }
 
-void publish_tell_shared_model(struct engine *engine, uint32_t key)
+void publish_to_shared_model(struct engine *engine, uint32_t key)
 {
     const struct served *served = served_of(engine, key);
     if (!served)
         return;
-    tell_zone(engine, served);
-    tell_views(engine, served);
+    report_zone(engine, served);
+    report_views(engine, served);
 }
 
 // ---- what decisions want ------------------------------------------------------------------------
@@ -172,7 +172,7 @@ static const struct zone *newest_known(const struct engine *engine, struct dname
 static const struct zone *newest(const struct engine *engine, struct dname apex)
 {
     const struct published_zone *zone = published_find(engine->published, apex);
-    return zone && zone->state != PUBLISHED_HELD ? zone_history_newest(zone->history) : NULL;
+    return zone && zone->state != PUBLISHED_WITHHELD ? zone_history_newest(zone->history) : NULL;
 }
 
 // Without a group nobody fetches it, however ready it is.
@@ -203,22 +203,22 @@ static void serve(struct engine *engine, struct served *served,
         log_first(engine, zone, publication->group);
     if (!is_same)
         published_serve(engine->published, publication->group, zone);
-    secondaries_tell(engine->secondaries, publication->group, zone);
+    secondaries_notify(engine->secondaries, publication->group, zone);
     zone_unref(served->zone);
     served->zone = zone_ref(zone);
     zone_files_want(engine, served);
-    tell_views(engine, served);
-    tell_zone(engine, served);
+    report_views(engine, served);
+    report_zone(engine, served);
 }
 
 static void hold(struct engine *engine, const struct served *served,
                  const struct publication *publication)
 {
     if (publication->what == PUBLISH_UNAVAILABLE) {
-        published_hold(engine->published, served->apex, publication->group, PUBLISHED_HELD);
+        published_withhold(engine->published, served->apex, publication->group, PUBLISHED_WITHHELD);
         secondaries_hush(engine->secondaries, served->apex);
     } else if (publication->is_frozen && newest(engine, served->apex)) {
-        published_hold(engine->published, served->apex, publication->group, PUBLISHED_FROZEN);
+        published_withhold(engine->published, served->apex, publication->group, PUBLISHED_FROZEN);
     }
 }
 
@@ -379,7 +379,7 @@ void publish_new(struct engine *engine)
         secondaries_new(&(struct secondaries_options){.world = engine->options.world,
                                                       .log = engine->log,
                                                       .published = engine->published,
-                                                      .heard = on_heard,
+                                                      .reported = on_server_report,
                                                       .context = engine});
     secondaries_lead(engine->secondaries, engine->is_leading);
     zone_files_new(engine);

@@ -23,7 +23,7 @@ struct published {
     size_t capacity;
     struct table by_apex;
     bool is_complete;
-    void (*heard)(void *context, const struct published_sign *sign);
+    void (*reported)(void *context, const struct published_sign *sign);
     void *context;
 };
 
@@ -46,11 +46,11 @@ static uint64_t entry_hash(const void *context, uint32_t id)
 
 static const struct table_ops entry_ops = {entry_matches, entry_hash};
 
-struct published *published_new(void (*heard)(void *context, const struct published_sign *sign),
+struct published *published_new(void (*reported)(void *context, const struct published_sign *sign),
                                 void *context)
 {
     struct published *published = mem_new_of(struct published);
-    *published = (struct published){.heard = heard, .context = context};
+    *published = (struct published){.reported = reported, .context = context};
     published->by_apex = (struct table){.ops = &entry_ops, .context = published};
     return published;
 }
@@ -138,12 +138,12 @@ void published_serve(struct published *published, const char *group, const struc
         zone_history_publish(entry->history, zone);
 }
 
-void published_hold(struct published *published, struct dname apex, const char *group,
-                    enum published_state state)
+void published_withhold(struct published *published, struct dname apex, const char *group,
+                        enum published_state state)
 {
     must(state != PUBLISHED_SERVED);
     struct entry *entry = get(published, apex, group);
-    entry->zone.state = zone_history_newest(entry->history) ? state : PUBLISHED_HELD;
+    entry->zone.state = zone_history_newest(entry->history) ? state : PUBLISHED_WITHHELD;
 }
 
 bool published_remove(struct published *published, struct dname apex)
@@ -214,12 +214,12 @@ static struct published_fetch *get_fetch(struct entry *entry, const char *server
     return &entry->fetches[count];
 }
 
-static void tell(const struct published *published, const struct entry *entry,
-                 const struct published_fetch *fetch, bool has_fetched)
+static void report_sign(const struct published *published, const struct entry *entry,
+                        const struct published_fetch *fetch, bool has_fetched)
 {
     const struct published_sign sign = {entry->zone.apex, fetch->server, has_fetched};
-    if (published->heard)
-        published->heard(published->context, &sign);
+    if (published->reported)
+        published->reported(published->context, &sign);
 }
 
 void published_asked(struct published *published, struct dname apex, const char *server,
@@ -231,7 +231,7 @@ void published_asked(struct published *published, struct dname apex, const char 
     struct published_fetch *fetch = get_fetch(entry, server);
     fetch->has_asked = true;
     fetch->asked_serial = serial;
-    tell(published, entry, fetch, false);
+    report_sign(published, entry, fetch, false);
 }
 
 void published_fetched(struct published *published, struct dname apex, const char *server,
@@ -244,7 +244,7 @@ void published_fetched(struct published *published, struct dname apex, const cha
     fetch->has_fetched = true;
     fetch->fetched_serial = serial;
     fetch->fetched_ms = now_ms;
-    tell(published, entry, fetch, true);
+    report_sign(published, entry, fetch, true);
 }
 
 bool published_is_stuck(struct published *published, struct dname apex, const char *server,

@@ -12,7 +12,7 @@
 // servers have fetched. Resident, owned by the engine.
 
 enum published_state {
-    PUBLISHED_HELD, // known, but nothing of it may be answered: no version is good, or not yet
+    PUBLISHED_WITHHELD, // known, but nothing of it may be answered: no version is good, or not yet
     PUBLISHED_SERVED,
     PUBLISHED_FROZEN, // served as it was when it was good
 };
@@ -46,7 +46,7 @@ struct published_sign {
 };
 struct published;
 // `heard` is called from within published_asked and published_fetched; may be NULL.
-struct published *published_new(void (*heard)(void *context, const struct published_sign *sign),
+struct published *published_new(void (*reported)(void *context, const struct published_sign *sign),
                                 void *context);
 void published_free(struct published *published); // accepts NULL
 DEFINE_CLEANUP(published, published_free)
@@ -56,8 +56,8 @@ DEFINE_CLEANUP(published, published_free)
 void published_serve(struct published *published, const char *group, const struct zone *zone);
 // Known, and what was published last goes on being served, or nothing of it is: HELD or FROZEN.
 // FROZEN without a version comes to HELD.
-void published_hold(struct published *published, struct dname apex, const char *group,
-                    enum published_state state);
+void published_withhold(struct published *published, struct dname apex, const char *group,
+                        enum published_state state);
 bool published_remove(struct published *published, struct dname apex); // false: was not there
 
 // From now on what is not here is none of our zones; until then, nobody knows.

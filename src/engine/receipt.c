@@ -93,7 +93,7 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     receipt.is_in_line = shown->work == WORK_DUE && backend_is_moving(claim_backend(engine, shown));
     receipt.found = found_of(engine->arena, claim);
     if (claim_state(claim) == RECEIPT_LOST && claim_holder(engine, claim) != NO_ID)
-        receipt_add_holder(engine, &receipt, claim->loser_to);
+        receipt_add_holder(engine, &receipt, claim->name_holder);
     return receipt;
 }
 

@@ -170,11 +170,11 @@ static uint64_t hash_more(uint64_t hash, struct text text)
     return hash_octets(mixed, sizeof mixed);
 }
 
-static uint64_t told_hash(const struct decision *decision)
+static uint64_t reported_hash(const struct decision *decision)
 {
     uint64_t hash = 0;
-    for (size_t i = 0; i < decision->note_count; i++)
-        hash = hash_more(hash, text_of(decision->notes[i].text));
+    for (size_t i = 0; i < decision->event_count; i++)
+        hash = hash_more(hash, text_of(decision->events[i].text));
     for (size_t i = 0; i < decision->line_count; i++) {
         const struct log_attr *attrs = decision->lines[i].attrs;
         hash = hash_more(hash, text_of(decision->lines[i].message));
@@ -185,12 +185,12 @@ static uint64_t told_hash(const struct decision *decision)
 }
 
 // Without a status that remembers it, a decision says the same again at every reconciliation.
-static bool is_told(struct engine *engine, uint32_t id, const struct decision *decision)
+static bool is_reported(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
     if (decision->status || key->object->kind->has_status)
         return false;
-    uint64_t hash = told_hash(decision);
+    uint64_t hash = reported_hash(decision);
     if (!key->extra && !hash)
         return true;
     uint64_t before = key_extra(key)->report;
@@ -198,10 +198,11 @@ static bool is_told(struct engine *engine, uint32_t id, const struct decision *d
     return hash == before;
 }
 
-static void tell_at_once(struct engine *engine, uint32_t id, const struct decision *decision)
+static void report_at_once(struct engine *engine, uint32_t id, const struct decision *decision)
 {
-    autofree struct report *report = is_told(engine, id, decision) ? NULL : report_new(decision);
-    report_tell(engine, report, engine->keys[id].object);
+    autofree struct report *report =
+        is_reported(engine, id, decision) ? NULL : report_new(decision);
+    report_send(engine, report, engine->keys[id].object);
 }
 
 // At least until a reconciliation has told it, however late that came.
@@ -218,8 +219,9 @@ static bool hold_back(const struct engine *engine, const struct key *key)
 // What was refused took effect all the same, or nothing of it is wanted any more.
 static bool is_refusal_over(const struct key *key, const struct decision *decision)
 {
-    return key->extra && key->extra->refused && !decision->mark_count && !decision->object &&
-           !decision->owned_object_count && !write_back_adds_finalizer(key->object, decision) &&
+    return key->extra && key->extra->refused && !decision->metadata_change_count &&
+           !decision->object && !decision->owned_object_count &&
+           !write_back_adds_finalizer(key->object, decision) &&
            !write_back_removes_finalizer(key->object, decision);
 }
 
@@ -244,7 +246,7 @@ static void write_decision(struct engine *engine, uint32_t id, const struct deci
              write_back_object(engine, id, decision) || owned_objects_write(engine, id, decision))
         return;
     if (!write_back_status(engine, id, decision))
-        tell_at_once(engine, id, decision);
+        report_at_once(engine, id, decision);
 }
 
 static enum reconcile_result reconcile_result(const struct decision *decision)
@@ -265,15 +267,16 @@ static void count_reconcile(struct engine *engine, struct controller_state *stat
         state->reconciles_terminal++;
 }
 
-static void tell_start(const struct engine *engine, const struct controller *controller,
-                       const struct object *object)
+static void report_start(const struct engine *engine, const struct controller *controller,
+                         const struct object *object)
 {
-    const struct change_messages *words = controller->words;
-    if (!words || !words->started || !log_has(engine->log, LOG_DEBUG))
+    const struct change_messages *messages = controller->messages;
+    if (!messages || !messages->started || !log_has(engine->log, LOG_DEBUG))
         return;
     AUTO_BUFFER name = {0};
     object_write_name(&name, object);
-    log_line(engine->log, LOG_DEBUG, words->started, LOG_TEXT(words->object, name.at), LOG_END);
+    log_line(engine->log, LOG_DEBUG, messages->started, LOG_TEXT(messages->object, name.at),
+             LOG_END);
 }
 
 void reconcile_key(struct engine *engine, uint32_t id)
@@ -282,16 +285,16 @@ void reconcile_key(struct engine *engine, uint32_t id)
     struct decision decision = {0};
     char trace[33];
     if (!input_is_synced(engine, state->controller) ||
-        !input_is_told(engine, state->controller, key_subject(&engine->keys[id])) ||
+        !input_is_resolved(engine, state->controller, key_subject(&engine->keys[id])) ||
         leave_to_guard(engine, id) || registry_awaits_plan(engine, id))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
-    engine->keys[id].is_told = false;
+    engine->keys[id].is_reported = false;
     engine_trace(engine, trace);
     engine->reconciles_since_release++;
     engine->keys[id].is_seen = true;
     queue_cancel_timer(engine->queue, id);
-    tell_start(engine, state->controller, engine->keys[id].object);
+    report_start(engine, state->controller, engine->keys[id].object);
     decide(engine, id, trace, &decision);
     decision_done(&decision);
     count_reconcile(engine, state, &decision, begun_ms);
@@ -301,7 +304,7 @@ void reconcile_key(struct engine *engine, uint32_t id)
     key_metrics_count(engine, id, &decision);
     if (engine->dry_run)
         dry_run_note(engine->dry_run, id, &decision);
-    holds_approve(engine, decision.approval);
+    engine_guard_approve(engine, decision.approval);
     if (engine->keys[id].is_gone && !decision.claim_count && !decision.backend_count) {
         reconcile_forget(engine, id);
         return;
@@ -352,7 +355,7 @@ static bool may_go_on(const struct engine *engine)
 // What it reads is told in part.
 static bool is_part_of_batch(const struct engine *engine, uint32_t id)
 {
-    return engine->keys[id].is_told || shared_model_of(engine, id);
+    return engine->keys[id].is_reported || shared_model_of(engine, id);
 }
 
 static void take_reconciles(struct engine *engine)
@@ -428,7 +431,7 @@ static void slice(void *context)
     if (!engine->is_stopping)
         backends_pump(engine);
     catalogs_update(engine);
-    holds_ask(engine);
+    engine_guard_ask(engine);
     backends_sweep(engine);
     watch_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);

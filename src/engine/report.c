@@ -20,11 +20,11 @@ struct room {
 
 static size_t octets_of(const struct decision *decision, size_t *texts)
 {
-    size_t octets = sizeof(struct report) + decision->note_count * sizeof(struct decision_note) +
+    size_t octets = sizeof(struct report) + decision->event_count * sizeof(struct decision_event) +
                     decision->line_count * sizeof(struct decision_line);
     *texts = 0;
-    for (size_t i = 0; i < decision->note_count; i++)
-        *texts += strlen(decision->notes[i].text) + 1;
+    for (size_t i = 0; i < decision->event_count; i++)
+        *texts += strlen(decision->events[i].text) + 1;
     for (size_t i = 0; i < decision->line_count; i++) {
         const struct log_attr *attrs = decision->lines[i].attrs;
         size_t count = attr_count(attrs);
@@ -68,18 +68,18 @@ static const struct log_attr *copy_attrs(struct room *room, const struct log_att
 struct report *report_new(const struct decision *decision)
 {
     size_t texts;
-    if (!decision->note_count && !decision->line_count)
+    if (!decision->event_count && !decision->line_count)
         return NULL;
     size_t fixed = octets_of(decision, &texts);
     struct report *report = mem_new(1, fixed + texts);
     struct room room = {.fixed = (char *)(report + 1), .texts = (char *)report + fixed};
-    report->note_count = decision->note_count;
+    report->event_count = decision->event_count;
     report->line_count = decision->line_count;
-    report->notes = take(&room, report->note_count * sizeof *report->notes);
+    report->events = take(&room, report->event_count * sizeof *report->events);
     report->lines = take(&room, report->line_count * sizeof *report->lines);
-    for (size_t i = 0; i < report->note_count; i++) {
-        report->notes[i] = decision->notes[i];
-        report->notes[i].text = put(&room, text_of(decision->notes[i].text));
+    for (size_t i = 0; i < report->event_count; i++) {
+        report->events[i] = decision->events[i];
+        report->events[i].text = put(&room, text_of(decision->events[i].text));
     }
     for (size_t i = 0; i < report->line_count; i++) {
         report->lines[i] = decision->lines[i];
@@ -88,15 +88,15 @@ struct report *report_new(const struct decision *decision)
     return report;
 }
 
-void report_tell(struct engine *engine, const struct report *report, const struct object *object)
+void report_send(struct engine *engine, const struct report *report, const struct object *object)
 {
-    for (size_t i = 0; report && i < report->note_count; i++) {
-        const struct store_note note = {.regarding = object,
-                                        .is_warning = report->notes[i].is_warning,
-                                        .reason = report->notes[i].reason,
+    for (size_t i = 0; report && i < report->event_count; i++) {
+        const struct kube_event note = {.regarding = object,
+                                        .is_warning = report->events[i].is_warning,
+                                        .reason = report->events[i].reason,
                                         .action = "Reconcile",
-                                        .text = report->notes[i].text};
-        store_note(engine->options.store, &note);
+                                        .text = report->events[i].text};
+        store_publish_event(engine->options.store, &note);
     }
     for (size_t i = 0; report && i < report->line_count; i++)
         log_attrs(engine->log, report->lines[i].level, report->lines[i].message,

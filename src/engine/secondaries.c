@@ -60,27 +60,27 @@ static struct server_backend *backend_of(struct secondaries *secondaries, const 
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static void tell_heard(void *context)
+static void report_answers(void *context)
 {
     struct secondaries *secondaries = context;
-    secondaries->is_telling = false;
+    secondaries->is_reporting = false;
     for (uint32_t id = 0; id < secondaries->used; id++) {
         struct followed *zone = secondaries->zones[id];
-        if (!zone || !zone->is_heard)
+        if (!zone || !zone->is_answered)
             continue;
-        zone->is_heard = false;
-        secondaries->options.heard(secondaries->options.context, zone->apex);
+        zone->is_answered = false;
+        secondaries->options.reported(secondaries->options.context, zone->apex);
     }
 }
 
-void secondary_say_heard(struct followed *zone)
+void secondary_report_answer(struct followed *zone)
 {
     struct secondaries *secondaries = zone->secondaries;
-    zone->is_heard = true;
-    if (secondaries->is_telling)
+    zone->is_answered = true;
+    if (secondaries->is_reporting)
         return;
-    secondaries->is_telling = true;
-    loop_defer(secondaries->loop, tell_heard, secondaries);
+    secondaries->is_reporting = true;
+    loop_defer(secondaries->loop, report_answers, secondaries);
 }
 
 struct server_view *secondary_view(const struct secondary *secondary)
@@ -155,7 +155,7 @@ static void followed_free(struct followed *zone)
     free(zone);
 }
 
-void secondaries_tell(struct secondaries *secondaries, const char *group, const struct zone *zone)
+void secondaries_notify(struct secondaries *secondaries, const char *group, const struct zone *zone)
 {
     struct followed *followed = find(secondaries, zone_apex(zone));
     bool is_known = followed && is_same_group(followed, group);
@@ -171,7 +171,7 @@ void secondaries_tell(struct secondaries *secondaries, const char *group, const 
         bind_servers(followed);
     }
     secondary_announce(followed);
-    secondary_say_heard(followed);
+    secondary_report_answer(followed);
 }
 
 void secondaries_hush(struct secondaries *secondaries, struct dname apex)
@@ -220,7 +220,7 @@ void secondaries_see(struct secondaries *secondaries, const struct published_sig
     secondary_probe_soon(secondary, sign->has_fetched);
     secondary_schedule(zone);
     if (!secondary_is_same_view(&before, secondary_view(secondary)))
-        secondary_say_heard(zone);
+        secondary_report_answer(zone);
 }
 
 const char *secondaries_group(const struct secondaries *secondaries, struct dname apex)
@@ -274,7 +274,7 @@ void secondaries_set_config(struct secondaries *secondaries, const struct zones_
             continue;
         bind_servers(zone);
         secondary_announce(zone);
-        secondary_say_heard(zone);
+        secondary_report_answer(zone);
     }
 }
 

@@ -16,7 +16,7 @@ struct secondaries_options {
     struct log *log;
     struct published *published; // what they fetched
     // The views of a zone have changed. Never called from within a function of this header.
-    void (*heard)(void *context, struct dname apex);
+    void (*reported)(void *context, struct dname apex);
     void *context;
 };
 struct secondaries *secondaries_new(const struct secondaries_options *options);
@@ -27,7 +27,8 @@ void secondaries_set_config(struct secondaries *secondaries, const struct zones_
 void secondaries_lead(struct secondaries *secondaries, bool is_leading);
 
 // A version is served: announces it to its servers. The same serial again changes nothing.
-void secondaries_tell(struct secondaries *secondaries, const char *group, const struct zone *zone);
+void secondaries_notify(struct secondaries *secondaries, const char *group,
+                        const struct zone *zone);
 // The zone may not be answered from: it is not announced until a version is served again.
 void secondaries_hush(struct secondaries *secondaries, struct dname apex);
 void secondaries_forget(struct secondaries *secondaries, struct dname apex);

@@ -38,7 +38,7 @@ struct server_backend {
     size_t in_flight;
     LIST_OF(struct provider_exchange) line; // that wait, as too many are in flight
     struct loop_timer timer;
-    bool is_silence_told; // it cannot be reached, and that was logged
+    bool is_silence_reported; // it cannot be reached, and that was logged
     struct backend_counts counts;
 };
 
@@ -49,11 +49,11 @@ struct secondary {
     struct server_backend *backend;
     struct provider_exchange exchanges[PROVIDER_EXCHANGE_TYPES];
     int64_t begun_ms[PROVIDER_EXCHANGE_TYPES];
-    bool is_doubted;      // it answered what nobody vouches for: ask over TCP
-    bool has_come;        // for the version told last
-    int64_t fetched_ms;   // mono; 0: not since it is followed
-    bool is_pushed;       // told again of that version, as it could not load it
-    bool is_refusal_told; // it refuses NOTIFY, and that was logged
+    bool is_doubted;          // it answered what nobody vouches for: ask over TCP
+    bool has_come;            // for the version told last
+    int64_t fetched_ms;       // mono; 0: not since it is followed
+    bool is_pushed;           // told again of that version, as it could not load it
+    bool is_refusal_reported; // it refuses NOTIFY, and that was logged
 };
 
 struct followed {
@@ -67,8 +67,8 @@ struct followed {
     struct server_view *views;
     size_t count;
     struct loop_timer timer;
-    bool is_heard;  // `heard` is due
-    bool is_hushed; // no NOTIFY
+    bool is_answered; // `heard` is due
+    bool is_hushed;   // no NOTIFY
 };
 
 struct secondaries {
@@ -84,11 +84,11 @@ struct secondaries {
     size_t backend_count;
     size_t backend_capacity;
     size_t in_flight;
-    bool is_telling;
+    bool is_reporting;
 };
 
 // secondaries.c
-void secondary_say_heard(struct followed *zone);
+void secondary_report_answer(struct followed *zone);
 struct server_view *secondary_view(const struct secondary *secondary);
 
 // secondary_exchange.c

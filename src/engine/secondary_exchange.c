@@ -128,29 +128,29 @@ bool secondary_is_same_view(const struct server_view *a, const struct server_vie
 }
 
 // Silence is told once for all zones of the server, until it answers again; a refusal for each.
-static void tell_fault(const struct secondary *secondary, const struct error *err)
+static void report_fault(const struct secondary *secondary, const struct error *err)
 {
     const struct secondaries *secondaries = secondary->zone->secondaries;
     AUTO_BUFFER name = {0};
-    if (err->fault != FAULT_AUTH && secondary->backend->is_silence_told)
+    if (err->fault != FAULT_AUTH && secondary->backend->is_silence_reported)
         return;
-    secondary->backend->is_silence_told |= err->fault != FAULT_AUTH;
+    secondary->backend->is_silence_reported |= err->fault != FAULT_AUTH;
     dname_write(&name, secondary->zone->apex);
     log_line(secondaries->options.log, LOG_WARN, "a server cannot be asked for its serial",
              LOG_TEXT("server", secondary->server->name), LOG_TEXT("zone", name.at),
              LOG_TEXT("error", err->text), LOG_END);
 }
 
-static void tell_well(const struct secondary *secondary)
+static void report_well(const struct secondary *secondary)
 {
-    if (!secondary->backend->is_silence_told)
+    if (!secondary->backend->is_silence_reported)
         return;
-    secondary->backend->is_silence_told = false;
+    secondary->backend->is_silence_reported = false;
     log_line(secondary->zone->secondaries->options.log, LOG_INFO, "a server answers again",
              LOG_TEXT("server", secondary->server->name), LOG_END);
 }
 
-static void tell_stuck(const struct secondary *secondary)
+static void report_stuck(const struct secondary *secondary)
 {
     const struct server_view *view = secondary_view(secondary);
     AUTO_BUFFER name = {0};
@@ -172,7 +172,7 @@ static void see_stuck(struct secondary *secondary)
     view->is_stuck =
         is_older && (was_stuck || (secondary->fetched_ms && until_stuck(secondary) <= 0));
     if (view->is_stuck && !was_stuck)
-        tell_stuck(secondary);
+        report_stuck(secondary);
     if (!view->is_stuck || secondary->is_pushed || secondary->zone->is_hushed ||
         !secondary->fetched_ms || until_stuck(secondary) > 0)
         return;
@@ -188,7 +188,7 @@ static void keep_answer(struct secondary *secondary, bool has_serial, uint32_t s
     uint32_t ours = secondary->zone->serial;
     bool is_fetched = view->has_fetched && view->fetched == serial;
     bool is_strange = has_serial && (serial == ours ? !is_fetched : serial_is_before(ours, serial));
-    tell_well(secondary);
+    report_well(secondary);
     secondary->is_doubted = is_strange && !is_believed && !view->signs;
     view->fault = (struct error){.fault = FAULT_NONE};
     view->has_serial = has_serial;
@@ -201,7 +201,7 @@ static void keep_fault(struct secondary *secondary, const struct error *err)
 {
     struct server_view *view = secondary_view(secondary);
     if (view->fault.fault != err->fault)
-        tell_fault(secondary, err);
+        report_fault(secondary, err);
     view->fault = *err;
 }
 
@@ -246,15 +246,15 @@ static void probe_done(void *context, const struct dns_reply *reply)
     if (secondary->is_doubted && !provider_exchange->is_tcp)
         provider_exchange->next_ms = loop_mono_ms(secondary->zone->secondaries->loop);
     if (!secondary_is_same_view(&before, secondary_view(secondary)))
-        secondary_say_heard(secondary->zone);
+        secondary_report_answer(secondary->zone);
     secondary_schedule(secondary->zone);
 }
 
 // It may follow all the same, by its own refresh: what it has is seen by asking it.
-static void tell_refusal(struct secondary *secondary, const struct error *err)
+static void report_refusal(struct secondary *secondary, const struct error *err)
 {
     AUTO_BUFFER name = {0};
-    if (secondary->is_refusal_told)
+    if (secondary->is_refusal_reported)
         return;
     dname_write(&name, secondary->zone->apex);
     log_line(secondary->zone->secondaries->options.log, LOG_WARN,
@@ -292,10 +292,10 @@ static void notified(struct secondary *secondary, const struct dns_reply *reply)
                                  &provider_exchange->mac, &has_serial, &serial, &err);
     count(secondary, PROVIDER_EXCHANGE_NOTIFY, is_good ? 0 : 1);
     if (!is_good)
-        tell_refusal(secondary, &err);
-    else if (secondary->is_refusal_told)
+        report_refusal(secondary, &err);
+    else if (secondary->is_refusal_reported)
         secondary_probe_soon(secondary, false);
-    secondary->is_refusal_told = !is_good;
+    secondary->is_refusal_reported = !is_good;
 }
 
 static void notify_done(void *context, const struct dns_reply *reply)

@@ -46,7 +46,7 @@ static int64_t ready_ms(const struct backend *backend, enum collecting_class cla
     if (backend->is_fresh || !backend->provider->ready_ms || backend->engine->dry_run)
         return now_ms;
     struct engine *engine = backend->engine;
-    int64_t waited_ms = engine_is_decided(engine) ? engine->options.store->settled_ms : 0;
+    int64_t waited_ms = engine_is_decided(engine) ? engine->options.store->debounce_ms : 0;
     return backend->provider->ready_ms(backend->session->at, types[class],
                                        collecting->first_ms - waited_ms,
                                        collecting->last_ms - waited_ms);
@@ -153,20 +153,20 @@ static bool ask(struct backend *backend, int64_t now_ms)
 
 // Told once; each exchange that ends tells it again. Questions go on as ever, and one of them ends
 // it.
-static void hear_ledger(struct backend *backend)
+static void handle_ledger(struct backend *backend)
 {
     const struct error *trouble = write_ahead_trouble(backend);
-    bool was_troubled = backend->is_ledger_troubled;
-    backend->is_ledger_troubled = trouble != NULL;
-    if (trouble && !was_troubled)
-        backend_hear_trouble(backend, trouble, false);
-    else if (!trouble && was_troubled)
+    bool was_degraded = backend->is_ledger_degraded;
+    backend->is_ledger_degraded = trouble != NULL;
+    if (trouble && !was_degraded)
+        backend_handle_trouble(backend, trouble, false);
+    else if (!trouble && was_degraded)
         backend->is_question_due = backend->has_question;
 }
 
 static bool has_ledger(struct backend *backend)
 {
-    hear_ledger(backend);
+    handle_ledger(backend);
     return !backend->ledger || ledger_keeper_is_read(backend->ledger);
 }
 

@@ -113,7 +113,7 @@ static void put_all(struct engine *engine, struct shared_model_state *state)
             engine->controllers[key->controller].shared_model != state)
             continue;
         state->shared_model->put(state->state, key->object);
-        publish_tell_shared_model(engine, id);
+        publish_to_shared_model(engine, id);
     }
 }
 

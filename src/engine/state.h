@@ -25,7 +25,7 @@
 #define NO_CONTROLLER SIZE_MAX
 
 struct backend;
-struct hold;
+struct guarded;
 struct exchange;
 struct write;
 struct catalog;
@@ -86,13 +86,13 @@ struct key {
     uint32_t first_claim;
     uint16_t key_metrics_row; // of its controller, from 1; 0: counted nowhere
     uint8_t controller;
-    bool is_writing : 1; // a store call is under way
-    bool is_dirty : 1;   // wants a reconciliation when that ends
-    bool is_racing : 1;  // somebody wrote first: the next event gives a reconciliation
-    bool is_seen : 1;    // had its first reconciliation
-    bool is_gone : 1;    // the object was deleted: forgotten as soon as its decision is empty
-    bool is_missed : 1;  // and nobody saw that
-    bool is_told : 1;    // an event concerns it: its reconciliation waits for the end of the batch
+    bool is_writing : 1;  // a store call is under way
+    bool is_dirty : 1;    // wants a reconciliation when that ends
+    bool is_racing : 1;   // somebody wrote first: the next event gives a reconciliation
+    bool is_seen : 1;     // had its first reconciliation
+    bool is_gone : 1;     // the object was deleted: forgotten as soon as its decision is empty
+    bool is_missed : 1;   // and nobody saw that
+    bool is_reported : 1; // an event concerns it: its reconciliation waits for the end of the batch
 };
 
 // ---- joins: who wants which string --------------------------------------------------------------
@@ -330,7 +330,7 @@ void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot 
 // Its key is going away.
 void publish_forget(struct engine *engine, uint32_t key);
 // A shared model was made anew: it learns what is served and answered.
-void publish_tell_shared_model(struct engine *engine, uint32_t key);
+void publish_to_shared_model(struct engine *engine, uint32_t key);
 
 const struct served *publish_find(const struct engine *engine, struct dname apex); // or NULL
 // A catalog has that name from now on: the zone is not served.
@@ -396,8 +396,8 @@ void input_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
 const char *input_why_unread(const struct engine *engine, const struct kind *kind);
 bool input_is_synced(const struct engine *engine, const struct controller *controller);
 // Does the store know all that the subject wants by identity, or why it never will?
-bool input_is_told(struct engine *engine, const struct controller *controller,
-                   const struct object *subject);
+bool input_is_resolved(struct engine *engine, const struct controller *controller,
+                       const struct object *subject);
 // Does it know all of that?
 bool input_is_known(struct engine *engine, const struct controller *controller,
                     const struct object *subject);
@@ -412,24 +412,24 @@ bool backend_openers_may_read(const struct backend *backend);
 // holds.c: what of ours stands at a backend and nobody claims: it goes, unless that is too much at
 // once. Then a person is asked.
 // Of a whole list, in any order: may they go? They are held back else.
-bool holds_judge(struct backend *backend, const struct record_set *strays, size_t count);
-bool hold_is_approved(const struct hold *hold); // NULL: false
-size_t hold_count(const struct hold *hold);     // that are held back
-void hold_free(struct hold *hold);              // NULL is fine
+bool engine_guard_judge(struct backend *backend, const struct record_set *strays, size_t count);
+bool guarded_is_approved(const struct guarded *guarded); // NULL: false
+size_t guarded_count(const struct guarded *guarded);     // that are held back
+void guarded_free(struct guarded *guarded);              // NULL is fine
 // So many strays went in an exchange: what the guard counts is stored with what else the ledger
 // learns.
-void holds_count(struct backend *backend, size_t count);
-void holds_forget(struct backend *backend); // it leads to another server now
-void holds_approve(struct engine *engine, const struct approval *approval); // NULL is fine
+void engine_guard_count(struct backend *backend, size_t count);
+void engine_guard_forget(struct backend *backend); // it leads to another server now
+void engine_guard_approve(struct engine *engine, const struct approval *approval); // NULL is fine
 // For /readyz: what is held; advice, as all else goes on. Texts live until the next reconciliation.
-size_t holds_checks(const struct engine *engine, struct store_check *out, size_t capacity);
+size_t engine_guard_checks(const struct engine *engine, struct store_check *out, size_t capacity);
 // Objects that ask people are made.
-void holds_ask(struct engine *engine);
+void engine_guard_ask(struct engine *engine);
 
 // listing.c: what stands at a backend, against what is claimed there.
 struct listing *listing_new(struct engine *engine);
 void listing_free(struct listing *listing); // NULL is fine
-void listing_hold(void *exchange, const struct holding *holding);
+void listing_add_existing(void *exchange, const struct existing_set *existing);
 // All was told: claims know what stands, and what of ours nobody claims is to go.
 void listing_end(struct exchange *exchange);
 
@@ -463,13 +463,13 @@ void decision_done(struct decision *decision); // gives up the references that i
 // report.c
 // Notes and log lines of a decision, copied to be told when its write succeeded.
 struct report {
-    size_t note_count;
+    size_t event_count;
     size_t line_count;
-    struct decision_note *notes;
+    struct decision_event *events;
     struct decision_line *lines;
 };
 struct report *report_new(const struct decision *decision); // NULL when there is nothing; free() it
-void report_tell(struct engine *engine, const struct report *report, const struct object *object);
+void report_send(struct engine *engine, const struct report *report, const struct object *object);
 
 // change_log.c: log lines of changes, in the words of the controller whose claims they are.
 // `object`: NULL: it is not known. `failures` counts those of one exchange: only the first of them

@@ -30,15 +30,24 @@ static const struct {
     char standing;
     char work;
 } expected[] = {
-    {MOVE_HOLD, "NHWSgGLE", "-RIXB", 'H', '='},  {MOVE_WAIT, "NHWSgGLE", "-RIDXB", 'W', '='},
-    {MOVE_AWAIT, "NHWSgGLE", "-RIXB", 'W', '='}, {MOVE_SETTLE, "NHWSgGLE", "-RIX", 'S', '='},
-    {MOVE_SHARE, "NHWSgGLE", "-RIX", 'g', '='},  {MOVE_SHARE_SETTLED, "NHWSgGLE", "-RIX", 'G', '='},
-    {MOVE_LOSE, "NHWSgGLE", "-RIX", 'L', '='},   {MOVE_EVICT, "NHWSgGLE", "-RIDXB", 'E', '='},
-    {MOVE_WANT, "NHWSgGLE", "-R", '=', 'I'},     {MOVE_FORGET, "NHWSgGLE", "-RIX", 'F', '='},
-    {MOVE_QUEUE, "WE", "I", '=', 'D'},           {MOVE_TAKE, "WE", "D", '=', 'I'},
-    {MOVE_DEPART, "WE", "I", '=', 'X'},          {MOVE_LAND, "NHWSgGLEF", "X", '=', 'I'},
-    {MOVE_BACK_OFF, "NHWSgGLE", "IB", '=', 'B'}, {MOVE_RETRY, "NHWSgGLE", "B", '=', 'I'},
-    {MOVE_PAUSE, "NHWSgGLE", "RIDB", '=', 'I'},  {MOVE_REST, "NHWSgGLE", "RIDB", '=', 'R'},
+    {MOVE_SUSPEND, "NHWSgGLE", "-RIXB", 'H', '='},
+    {MOVE_WAIT, "NHWSgGLE", "-RIDXB", 'W', '='},
+    {MOVE_AWAIT, "NHWSgGLE", "-RIXB", 'W', '='},
+    {MOVE_SETTLE, "NHWSgGLE", "-RIX", 'S', '='},
+    {MOVE_SHARE, "NHWSgGLE", "-RIX", 'g', '='},
+    {MOVE_SHARE_SETTLED, "NHWSgGLE", "-RIX", 'G', '='},
+    {MOVE_LOSE, "NHWSgGLE", "-RIX", 'L', '='},
+    {MOVE_EVICT, "NHWSgGLE", "-RIDXB", 'E', '='},
+    {MOVE_WANT, "NHWSgGLE", "-R", '=', 'I'},
+    {MOVE_FORGET, "NHWSgGLE", "-RIX", 'F', '='},
+    {MOVE_QUEUE, "WE", "I", '=', 'D'},
+    {MOVE_TAKE, "WE", "D", '=', 'I'},
+    {MOVE_DEPART, "WE", "I", '=', 'X'},
+    {MOVE_LAND, "NHWSgGLEF", "X", '=', 'I'},
+    {MOVE_BACK_OFF, "NHWSgGLE", "IB", '=', 'B'},
+    {MOVE_RETRY, "NHWSgGLE", "B", '=', 'I'},
+    {MOVE_PAUSE, "NHWSgGLE", "RIDB", '=', 'I'},
+    {MOVE_REST, "NHWSgGLE", "RIDB", '=', 'R'},
     {MOVE_CLEAR, "NHWSgGLE", "-RIDB", '=', '-'},
 };
 
@@ -92,7 +101,7 @@ static int rig_open(void **state)
                                 .type = RECORD_A,
                                 .intent = CLAIM_SET,
                                 .next_of_name = NO_ID,
-                                .loser_to = NO_ID};
+                                .name_holder = NO_ID};
     rig->engine = (struct engine){.claims = &rig->claim,
                                   .claim_slots = {.end = 1},
                                   .keys = &rig->key,
@@ -200,7 +209,7 @@ static void is_forgotten_by_a_key_that_it_has(struct rig *rig)
 static void is_queued_though_it_is_held(struct rig *rig)
 {
     keep(rig);
-    move(rig, MOVE_HOLD);
+    move(rig, MOVE_SUSPEND);
     move(rig, MOVE_QUEUE);
 }
 

@@ -195,7 +195,7 @@ static size_t writes(const struct bench *bench)
            model_api_calls(bench->api, "delete", "configmaps");
 }
 
-static const char *page_text(struct bench *bench, const char *name)
+static const char *shard_text(struct bench *bench, const char *name)
 {
     const struct object_ref_key key = {&model_config_map_kind, TEXT("signpost"), text_of(name)};
     const struct value *tree = model_server_find(bench->server, bench->arena, &key);
@@ -204,7 +204,7 @@ static const char *page_text(struct bench *bench, const char *name)
 }
 
 // Somebody edits a page by hand.
-static void write_page(struct bench *bench, const char *name, const char *text)
+static void write_shard(struct bench *bench, const char *name, const char *text)
 {
     struct error err;
     AUTO_BUFFER quoted = {0};
@@ -284,17 +284,17 @@ static void old_and_new_stand_together_until_it_is_written(void **state)
     settle(bench, "www.lan", "a.lan");
     expect(bench, "www.lan", "b.lan");
     assert_true(flush(bench));
-    assert_non_null(strstr(page_text(bench, PREFIX "x"), "[\"www.lan,a.lan\",\"www.lan,b.lan\"]"));
-    assert_non_null(strstr(page_text(bench, PREFIX "x"), "\"state\":\"Pending\""));
+    assert_non_null(strstr(shard_text(bench, PREFIX "x"), "[\"www.lan,a.lan\",\"www.lan,b.lan\"]"));
+    assert_non_null(strstr(shard_text(bench, PREFIX "x"), "\"state\":\"Pending\""));
     settle(bench, "www.lan", "b.lan");
     assert_true(flush(bench));
-    assert_non_null(strstr(page_text(bench, PREFIX "x"), "\"stored\":\"www.lan,b.lan\""));
-    assert_non_null(strstr(page_text(bench, PREFIX "x"), "\"state\":\"Written\""));
+    assert_non_null(strstr(shard_text(bench, PREFIX "x"), "\"stored\":\"www.lan,b.lan\""));
+    assert_non_null(strstr(shard_text(bench, PREFIX "x"), "\"state\":\"Written\""));
 }
 
 static void on_two_stored(void *context, bool is_stored)
 {
-    assert_non_null(strstr(page_text(context, PREFIX "x"), "two.lan"));
+    assert_non_null(strstr(shard_text(context, PREFIX "x"), "two.lan"));
     on_stored(context, is_stored);
 }
 
@@ -343,9 +343,9 @@ static void a_shard_that_grows_too_large_is_replaced(void **state)
             assert_true(flush(bench));
     }
     assert_true(flush(bench));
-    assert_string_equal(page_text(bench, PREFIX "x"), "");
-    assert_string_not_equal(page_text(bench, PREFIX "0"), "");
-    assert_string_not_equal(page_text(bench, PREFIX "1"), "");
+    assert_string_equal(shard_text(bench, PREFIX "x"), "");
+    assert_string_not_equal(shard_text(bench, PREFIX "0"), "");
+    assert_string_not_equal(shard_text(bench, PREFIX "1"), "");
     open_anew(bench);
     assert_int_equal(ledger_keeper_count(bench->keeper), 520);
 }
@@ -355,10 +355,10 @@ static void a_shard_that_grows_too_large_is_replaced(void **state)
 static void who_wrote_in_between_is_heard(void **state)
 {
     struct bench *bench = *state;
-    write_page(bench, PREFIX "x", ONE("old.lan"));
+    write_shard(bench, PREFIX "x", ONE("old.lan"));
     open_keeper(bench);
     expect_lines(bench, "old.lan", "old.lan,a\n");
-    write_page(bench, PREFIX "x", ONE("by-hand.lan"));
+    write_shard(bench, PREFIX "x", ONE("by-hand.lan"));
     expect(bench, "www.lan", "a.lan");
     assert_true(flush(bench));
     assert_null(ledger_keeper_trouble(bench->keeper));
@@ -373,7 +373,7 @@ static void a_ledger_that_was_deleted_begins_anew(void **state)
 {
     struct bench *bench = *state;
     const struct object_ref_key key = {&model_config_map_kind, TEXT("signpost"), TEXT(PREFIX "x")};
-    write_page(bench, PREFIX "x", ONE("old.lan"));
+    write_shard(bench, PREFIX "x", ONE("old.lan"));
     open_keeper(bench);
     assert_true(model_server_delete(bench->server, &key));
     expect(bench, "www.lan", "a.lan");
@@ -385,7 +385,7 @@ static void a_ledger_that_was_deleted_begins_anew(void **state)
 static void what_cannot_be_understood_is_never_written_over(void **state)
 {
     struct bench *bench = *state;
-    write_page(bench, PREFIX "x", "{\"v\":2}");
+    write_shard(bench, PREFIX "x", "{\"v\":2}");
     ledger_keeper_open(bench->keeper);
     pass(bench, 5 * MINUTE);
     assert_false(ledger_keeper_is_read(bench->keeper));
@@ -395,7 +395,7 @@ static void what_cannot_be_understood_is_never_written_over(void **state)
     assert_non_null(strstr(trouble->text, PREFIX "x: its form is of version 2"));
     assert_int_equal(bench->changes, 1);
     assert_int_equal(writes(bench), 0);
-    write_page(bench, PREFIX "x", ONE("old.lan"));
+    write_shard(bench, PREFIX "x", ONE("old.lan"));
     pass(bench, 2 * MINUTE);
     assert_true(ledger_keeper_is_read(bench->keeper));
     assert_null(ledger_keeper_trouble(bench->keeper));
@@ -406,16 +406,16 @@ static void what_cannot_be_understood_is_never_written_over(void **state)
 static void one_that_breaks_later_stops_the_writes(void **state)
 {
     struct bench *bench = *state;
-    write_page(bench, PREFIX "x", EMPTY);
+    write_shard(bench, PREFIX "x", EMPTY);
     open_keeper(bench);
-    write_page(bench, PREFIX "x", "broken");
+    write_shard(bench, PREFIX "x", "broken");
     expect(bench, "www.lan", "a.lan");
     assert_true(ledger_keeper_flush(bench->keeper, on_stored, bench));
     pass(bench, 5 * MINUTE);
     assert_int_equal(bench->stored, 0);
-    assert_string_equal(page_text(bench, PREFIX "x"), "broken");
+    assert_string_equal(shard_text(bench, PREFIX "x"), "broken");
     assert_string_equal(ledger_keeper_trouble(bench->keeper)->reason, "LedgerUnreadable");
-    write_page(bench, PREFIX "x", EMPTY);
+    write_shard(bench, PREFIX "x", EMPTY);
     pass(bench, 2 * MINUTE);
     assert_int_equal(bench->stored, 1);
     assert_null(ledger_keeper_trouble(bench->keeper));
@@ -464,17 +464,17 @@ static void grow_with_fault(struct bench *bench, enum model_fault fault, unsigne
     pass(bench, 5 * MINUTE);
     assert_int_equal(bench->stored, stored + 1);
     assert_null(ledger_keeper_trouble(bench->keeper));
-    assert_string_equal(page_text(bench, PREFIX "x"), "");
+    assert_string_equal(shard_text(bench, PREFIX "x"), "");
     open_anew(bench);
     assert_int_equal(ledger_keeper_count(bench->keeper), 600);
 }
 
 static void shrink(struct bench *bench)
 {
-    static const char *const pages[] = {PREFIX "x", PREFIX "0", PREFIX "1"};
-    for (size_t i = 0; i < COUNT_OF(pages); i++) {
+    static const char *const shards[] = {PREFIX "x", PREFIX "0", PREFIX "1"};
+    for (size_t i = 0; i < COUNT_OF(shards); i++) {
         const struct object_ref_key key = {&model_config_map_kind, TEXT("signpost"),
-                                           text_of(pages[i])};
+                                           text_of(shards[i])};
         model_server_delete(bench->server, &key);
     }
     open_anew(bench);
@@ -599,8 +599,8 @@ static void who_leads_no_more_forgets_what_was_not_stored(void **state)
     settle(bench, "www.lan", "a.lan");
     assert_false(ledger_keeper_flush(bench->keeper, on_stored, bench));
     pass(bench, SECOND);
-    write_page(bench, PREFIX "1", EMPTY);
-    write_page(bench, PREFIX "0", EMPTY);
+    write_shard(bench, PREFIX "1", EMPTY);
+    write_shard(bench, PREFIX "0", EMPTY);
     ledger_keeper_open(bench->keeper);
     assert_false(ledger_keeper_is_read(bench->keeper));
     pass(bench, SECOND);

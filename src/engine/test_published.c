@@ -38,7 +38,7 @@ struct story {
     char last[DNAME_TEXT_MAX + 20];
 };
 
-static void on_heard(void *context, const struct published_sign *sign)
+static void on_server_report(void *context, const struct published_sign *sign)
 {
     struct story *story = context;
     AUTO_BUFFER text = {0};
@@ -51,7 +51,7 @@ static void on_heard(void *context, const struct published_sign *sign)
 static int set_up(void **state)
 {
     struct story *story = mem_new_of(struct story);
-    story->published = published_new(on_heard, story);
+    story->published = published_new(on_server_report, story);
     *state = story;
     return 0;
 }
@@ -124,8 +124,8 @@ static void a_zone_may_be_known_without_a_version(void **state)
 {
     struct story *story = *state;
     struct name name;
-    published_hold(story->published, name_of(&name, "shop"), "default", PUBLISHED_FROZEN);
-    assert_int_equal(find(story, "shop")->state, PUBLISHED_HELD);
+    published_withhold(story->published, name_of(&name, "shop"), "default", PUBLISHED_FROZEN);
+    assert_int_equal(find(story, "shop")->state, PUBLISHED_WITHHELD);
     assert_null(zone_history_newest(find(story, "shop")->history));
     serve(story, "shop", "default", 1);
     assert_int_equal(find(story, "shop")->state, PUBLISHED_SERVED);
@@ -137,10 +137,10 @@ static void a_zone_that_is_held_keeps_its_history(void **state)
     struct zone_step *const *steps;
     struct name name;
     serve(story, "shop", "default", 1);
-    published_hold(story->published, name_of(&name, "shop"), "default", PUBLISHED_FROZEN);
+    published_withhold(story->published, name_of(&name, "shop"), "default", PUBLISHED_FROZEN);
     assert_int_equal(find(story, "shop")->state, PUBLISHED_FROZEN);
-    published_hold(story->published, name.dname, "default", PUBLISHED_HELD);
-    assert_int_equal(find(story, "shop")->state, PUBLISHED_HELD);
+    published_withhold(story->published, name.dname, "default", PUBLISHED_WITHHELD);
+    assert_int_equal(find(story, "shop")->state, PUBLISHED_WITHHELD);
     serve(story, "shop", "default", 2);
     assert_int_equal(zone_history_steps(find(story, "shop")->history, 1, &steps), 1);
 }
@@ -236,13 +236,13 @@ static void a_zone_may_have_no_group_and_lose_it(void **state)
 {
     struct story *story = *state;
     struct name name;
-    published_hold(story->published, name_of(&name, "shop"), NULL, PUBLISHED_HELD);
+    published_withhold(story->published, name_of(&name, "shop"), NULL, PUBLISHED_WITHHELD);
     serve(story, "shop", NULL, 7);
     assert_null(find(story, "shop")->group);
     serve(story, "shop", "default", 8);
     assert_string_equal(find(story, "shop")->group, "default");
     published_fetched(story->published, name.dname, "ns1", 8, 0);
-    published_hold(story->published, name.dname, NULL, PUBLISHED_FROZEN);
+    published_withhold(story->published, name.dname, NULL, PUBLISHED_FROZEN);
     assert_null(find(story, "shop")->group);
     assert_int_equal(find(story, "shop")->fetch_count, 0);
     assert_int_equal(find(story, "shop")->state, PUBLISHED_FROZEN);

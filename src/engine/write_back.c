@@ -127,7 +127,7 @@ static void write_succeeded(struct write *write, const struct store_reply *reply
         key_forget_refusal(key);
     if (write->makes)
         key_extra(key)->made = write->made;
-    report_tell(engine, write->report, write->object);
+    report_send(engine, write->report, write->object);
     key->is_dirty |= write->wants_reconcile;
 }
 
@@ -187,19 +187,20 @@ bool write_back_ahead(struct engine *engine, uint32_t id, const struct decision 
 {
     const struct object *object = engine->keys[id].object;
     bool adds = write_back_adds_finalizer(object, decision);
-    if (!adds && !decision->mark_count)
+    if (!adds && !decision->metadata_change_count)
         return false;
-    struct store_mark marks[DECISION_MARKS_MAX];
-    for (size_t i = 0; i < decision->mark_count; i++)
-        marks[i] = (struct store_mark){decision->marks[i].key, decision->marks[i].value,
-                                       decision->marks[i].is_label};
+    struct metadata_change metadata_changes[DECISION_METADATA_CHANGES_MAX];
+    for (size_t i = 0; i < decision->metadata_change_count; i++)
+        metadata_changes[i] = (struct metadata_change){decision->metadata_changes[i].key,
+                                                       decision->metadata_changes[i].value,
+                                                       decision->metadata_changes[i].is_label};
     struct write *write = write_new(engine, id, decision);
     write->wants_reconcile = write->is_ahead = true;
     store_apply(engine->options.store,
                 &(struct store_apply){.object = object,
                                       .add_finalizer = adds,
-                                      .marks = marks,
-                                      .mark_count = decision->mark_count},
+                                      .metadata_changes = metadata_changes,
+                                      .metadata_change_count = decision->metadata_change_count},
                 write_done, write);
     return true;
 }

@@ -16,12 +16,12 @@ static void write_path(const struct engine *engine, struct text name, struct buf
     buffer_printf(out, "%s/%.*s", engine->options.zone_file_dir, TEXT_ARGS(name));
 }
 
-static void tell_fault(struct engine *engine, const char *what, const char *path,
-                       const struct error *err)
+static void report_fault(struct engine *engine, const char *what, const char *path,
+                         const struct error *err)
 {
-    bool is_told = engine->zone_file_fault.fault != FAULT_NONE;
+    bool is_reported = engine->zone_file_fault.fault != FAULT_NONE;
     engine->zone_file_fault = *err;
-    if (is_told)
+    if (is_reported)
         return;
     log_line(engine->log, LOG_ERROR, what, LOG_TEXT("file", path), LOG_TEXT("error", err->text),
              LOG_END);
@@ -40,7 +40,7 @@ static void write_file(struct engine *engine, struct served *served)
     served->is_file_due = !disk_replace(engine->options.world->disk, path.at, buffer_text(&text),
                                         FILE_MODE, true, &err);
     if (served->is_file_due)
-        tell_fault(engine, "a zone file cannot be written", path.at, &err);
+        report_fault(engine, "a zone file cannot be written", path.at, &err);
     else
         engine->zone_file_fault = (struct error){.fault = FAULT_NONE};
 }
@@ -84,7 +84,7 @@ static bool remove_if_over(struct engine *engine, const char *name)
     if (!is_over(engine, text_of(name), path.at))
         return true;
     if (!disk_remove(engine->options.world->disk, path.at, &err)) {
-        tell_fault(engine, "a zone file cannot be removed", path.at, &err);
+        report_fault(engine, "a zone file cannot be removed", path.at, &err);
         return false;
     }
     log_line(engine->log, LOG_INFO, "zone file is removed: no such zone is served",
@@ -99,8 +99,8 @@ static bool tidy(struct engine *engine)
     size_t count;
     bool is_done = true;
     if (!disk_list(engine->options.zone_file_dir, &names, &count, &err)) {
-        tell_fault(engine, "zone files cannot be looked through", engine->options.zone_file_dir,
-                   &err);
+        report_fault(engine, "zone files cannot be looked through", engine->options.zone_file_dir,
+                     &err);
         return false;
     }
     for (size_t i = 0; i < count; i++) {

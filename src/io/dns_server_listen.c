@@ -7,7 +7,7 @@
 
 enum { PORT_TRIES = 16 };
 
-static void tell(const struct dns_listener *listener)
+static void report_listener(const struct dns_listener *listener)
 {
     const struct dns_server_options *options = &listener->server->options;
     if (options->changed)
@@ -102,7 +102,7 @@ static void on_retry(void *context)
         if (listener->is_open)
             continue;
         if (open_at(listener))
-            tell(listener);
+            report_listener(listener);
         else
             try_later(server);
     }
@@ -121,7 +121,7 @@ void dns_listener_lose(struct dns_listener *listener, int number)
     error_set(&listener->failure, FAULT_AGAIN, "SystemError", "%s: %s", buffer_text(&at).at,
               errno_text(number, why));
     close_at(listener);
-    tell(listener);
+    report_listener(listener);
     try_later(listener->server);
 }
 
@@ -139,7 +139,7 @@ bool dns_listeners_open(struct dns_server *server, const struct hostport *at, si
                 *err = listener->failure;
             return false;
         }
-        tell(listener);
+        report_listener(listener);
         try_later(server);
     }
     return true;

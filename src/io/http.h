@@ -24,7 +24,7 @@ struct http_tls {
     // "sha256//" and the base64 of the SHA-256 of its public key: the server that has it is
     // believed and no other, whatever certificate and name are. NULL: none.
     const char *pin;
-    bool tells_peer; // the reply's `peer` is wanted; with a pin it is there anyway
+    bool reports_peer; // the reply's `peer` is wanted; with a pin it is there anyway
 };
 
 // Borrowed by http_send for the length of the call to it only.

@@ -212,8 +212,8 @@ static bool is_pin(const char *text)
 static bool set_pin(struct http_call *call, const struct http_tls *tls, struct error *err)
 {
     call->pin[0] = '\0';
-    call->tells_peer = tls->tells_peer || tls->pin;
-    if (!call->tells_peer)
+    call->reports_peer = tls->reports_peer || tls->pin;
+    if (!call->reports_peer)
         return true;
     SETOPT(call, CURLOPT_CERTINFO, 1L);
     SETOPT(call, CURLOPT_SSL_SESSIONID_CACHE, 0L);

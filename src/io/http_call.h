@@ -44,7 +44,7 @@ struct http_call {
     bool is_once;      // it must not be sent a second time
     unsigned tries;    // of libcurl to send it
     char pin[56];      // of the server; "": none
-    bool tells_peer;
+    bool reports_peer;
     int64_t timeout_ms;
     int64_t connect_timeout_ms;
     http_done *done;

@@ -262,7 +262,7 @@ void http_call_answer(struct http_call *call, CURLcode code)
         reply.body = buffer_text(&call->answer);
         reply.headers = headers;
         reply.header_count = call->field_count;
-        if (call->tells_peer)
+        if (call->reports_peer)
             http_peer_read(call, &reply.peer);
     }
     call->done(call->context, &reply);

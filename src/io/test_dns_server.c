@@ -42,7 +42,7 @@ struct story {
     unsigned delivered;
     unsigned cut;
     unsigned changes;
-    bool is_told_of_trouble;
+    bool is_reported_of_trouble;
     struct loop_timer step;
     int64_t give_up_ms;
 };
@@ -690,7 +690,7 @@ static void changed(void *context, const struct hostport *at, const char *troubl
     struct story *story = context;
     (void)at;
     story->changes++;
-    story->is_told_of_trouble = trouble != NULL;
+    story->is_reported_of_trouble = trouble != NULL;
 }
 
 static bool is_port_free(int type, const struct sockaddr_in *at)
@@ -739,11 +739,11 @@ static void wait_for_port(struct story *story, int type, const char *kind)
     story->changes = 0;
     story->server = dns_server_new(story->loop, random_system(), &options, NULL);
     assert_non_null(story->server);
-    assert_true(story->changes == 1 && story->is_told_of_trouble);
+    assert_true(story->changes == 1 && story->is_reported_of_trouble);
     expect_trouble(story, kind, taken.port);
     close(holder);
     WAIT_UNTIL(story, !dns_server_trouble(story->server));
-    assert_true(story->changes == 2 && !story->is_told_of_trouble);
+    assert_true(story->changes == 2 && !story->is_reported_of_trouble);
     struct client *client = connect_tcp(story);
     ask(client, 'a', 1, 20);
     expect_answer(story, client, 'a');
@@ -790,7 +790,7 @@ static void a_socket_that_is_lost_is_opened_again(void **state)
     uint16_t port = dns_server_port(story->server, 0);
     assert_int_equal(shutdown(listening_socket(port), SHUT_RDWR), 0);
     WAIT_UNTIL(story, story->changes == 1);
-    assert_true(story->is_told_of_trouble);
+    assert_true(story->is_reported_of_trouble);
     assert_non_null(strstr(dns_server_trouble(story->server), ": invalid argument"));
     WAIT_UNTIL(story, !dns_server_trouble(story->server));
     assert_int_equal(dns_server_port(story->server, 0), port);

@@ -603,14 +603,14 @@ static void answer_twice_and_hang_up(struct story *story, int fd, const struct s
     hang_up(story, fd, to, octets, len);
 }
 
-static bool hear(void *context, struct text octets)
+static bool handle_reply(void *context, struct text octets)
 {
     struct story *story = context;
     story->heard++;
     return octets.at[octets.len - 1] != '3';
 }
 
-static bool hear_without_end(void *context, struct text octets)
+static bool handle_without_end(void *context, struct text octets)
 {
     struct story *story = context;
     (void)octets;
@@ -622,7 +622,7 @@ static void an_answer_of_many_messages_is_heard_to_its_end(void **state)
 {
     struct story *story = *state;
     struct dns_request request = request_to(story, true);
-    request.has_more = hear;
+    request.has_more = handle_reply;
     story->answer = answer_four_times;
     const struct seen *seen = ask(story, &request);
     assert_true(seen->is_answered);
@@ -639,7 +639,7 @@ static void each_of_many_messages_has_its_time(void **state)
 {
     struct story *story = *state;
     struct dns_request request = request_to(story, true);
-    request.has_more = hear_without_end;
+    request.has_more = handle_without_end;
     request.timeout_ms = 30;
     story->answer = answer_four_times;
     const struct seen *seen = ask(story, &request);
@@ -651,7 +651,7 @@ static void an_answer_may_not_go_on_for_ever(void **state)
 {
     struct story *story = *state;
     struct dns_request request = request_to(story, true);
-    request.has_more = hear_without_end;
+    request.has_more = handle_without_end;
     request.max_octets = 13 + 26;
     story->answer = answer_four_times;
     const struct seen *seen = ask(story, &request);
@@ -666,7 +666,7 @@ static void what_ends_between_messages_is_not_asked_again(void **state)
     struct dns_request request = request_to(story, true);
     story->answer = echo;
     assert_true(ask(story, &request)->is_answered); // the connection is kept
-    request.has_more = hear_without_end;
+    request.has_more = handle_without_end;
     story->answer = answer_twice_and_hang_up;
     const struct seen *seen = ask(story, &request);
     assert_false(seen->is_answered);

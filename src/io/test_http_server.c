@@ -31,9 +31,9 @@ struct story {
     unsigned held_count;
     unsigned requests;
     unsigned gone;
-    size_t reply_octets; // of "/big"
-    unsigned told_count; // of its port
-    bool is_told_of_trouble;
+    size_t reply_octets;     // of "/big"
+    unsigned reported_count; // of its port
+    bool is_reported_of_trouble;
 };
 
 // ---- a client that sends what it is told --------------------------------------------------------
@@ -1011,8 +1011,8 @@ static void note_listening(void *context, const struct hostport *at, const char 
 {
     struct story *story = context;
     assert_string_equal(at->host, "127.0.0.1");
-    story->told_count++;
-    story->is_told_of_trouble = trouble != NULL;
+    story->reported_count++;
+    story->is_reported_of_trouble = trouble != NULL;
     if (!trouble)
         loop_stop(story->loop);
 }
@@ -1026,12 +1026,12 @@ static void a_taken_port_is_had_once_it_is_free(void **state)
     story->options.port = holder.port;
     story->options.listening = note_listening;
     start(story);
-    assert_true(story->is_told_of_trouble);
+    assert_true(story->is_reported_of_trouble);
     assert_non_null(strstr(http_server_trouble(story->server), "address already in use"));
     wait_ms(story, 5);
     close(holder.fd);
     run(story);
-    assert_int_equal(story->told_count, 2);
+    assert_int_equal(story->reported_count, 2);
     assert_null(http_server_trouble(story->server));
     client_open(&client, story);
     client_send(&client, "GET /a HTTP/1.1\r\n\r\n");
@@ -1046,7 +1046,7 @@ static void an_address_that_is_never_had_ends_the_start(void **state)
     struct http_server_options options = {
         .address = "ff02::1", .handle = handle, .listening = note_listening, .context = story};
     assert_null(http_server_new(story->loop, &options, &err));
-    assert_int_equal(story->told_count, 0);
+    assert_int_equal(story->reported_count, 0);
 }
 
 static void a_wildcard_takes_ipv4_too(void **state)

@@ -340,7 +340,7 @@ static void a_key_is_learnt_from_a_server_that_is_not_known(void **state)
     request.tls.is_unverified = true;
     get(story, &request);
     assert_string_equal(story->peer.pin, "");
-    request.tls.tells_peer = true;
+    request.tls.reports_peer = true;
     request.is_single = false;
     get(story, &request);
     assert_int_equal(story->failure, HTTP_OK);

@@ -104,7 +104,7 @@ static struct text unpack_names(struct arena *arena, struct pack_reader *in)
     return (struct text){arena_copy(arena, text.at, text.len), text.len};
 }
 
-void pihole_ours_pack(const struct value *object, struct pack_writer *out)
+void pihole_managed_pack(const struct value *object, struct pack_writer *out)
 {
     const struct value *annotations = annotations_of(object);
     struct text hosts = value_text(value_find(annotations, PIHOLE_MANAGED_HOSTS));
@@ -126,10 +126,10 @@ void pihole_ours_pack(const struct value *object, struct pack_writer *out)
         pack_names(out, satisfied);
 }
 
-void pihole_ours_unpack(struct arena *arena, struct text spec, struct text ours,
-                        struct pihole_ours *out)
+void pihole_managed_unpack(struct arena *arena, struct text spec, struct text ours,
+                           struct pihole_managed *out)
 {
-    *out = (struct pihole_ours){0};
+    *out = (struct pihole_managed){0};
     if (!ours.len)
         return;
     struct pack_reader in = pack_open_behind(spec, ours);

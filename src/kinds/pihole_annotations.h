@@ -32,7 +32,7 @@ extern const char *const pihole_annotation_names[PIHOLE_ANNOTATIONS]; // "pihole
 struct pihole_annotations {
     struct text at[PIHOLE_ANNOTATIONS];
 };
-struct pihole_ours {
+struct pihole_managed {
     struct text managed_hosts;
     struct text satisfied_hosts; // stand there by lines of somebody else's that say the same
     struct text managed_by;
@@ -43,8 +43,8 @@ void pihole_annotations_decode(const struct value *object, struct pihole_annotat
 // Nothing is written where none stands, so they come last in a body: the rest of it is theirs.
 void pihole_annotations_pack(const struct value *object, struct pack_writer *out);
 void pihole_annotations_unpack(struct pack_reader *in, struct pihole_annotations *out);
-void pihole_ours_pack(const struct value *object, struct pack_writer *out);
+void pihole_managed_pack(const struct value *object, struct pack_writer *out);
 // Names that stand in the spec cost next to nothing, so both bodies are needed. Texts live in them
 // or in the arena.
-void pihole_ours_unpack(struct arena *arena, struct text spec, struct text ours,
-                        struct pihole_ours *out);
+void pihole_managed_unpack(struct arena *arena, struct text spec, struct text ours,
+                           struct pihole_managed *out);

@@ -35,7 +35,7 @@ static inline struct bodies bodies_of(const struct kind *kind, const struct valu
     pack_init(&writer);
     kind->pack_spec(object, &writer);
     size_t spec_len = writer.out.len;
-    kind->pack_ours(object, &writer);
+    kind->pack_managed(object, &writer);
     size_t len = writer.out.len;
     const char *at = arena_copy(arena, writer.out.at, len);
     pack_done(&writer);

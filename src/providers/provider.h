@@ -65,7 +65,7 @@ struct ledger_view {
 };
 
 // A record set that stands at the server. One owner name and type may have two: ours and theirs.
-struct holding {
+struct existing_set {
     struct record_set set; // domain is the whole name, subdomain "@"
     bool is_ours;
 };
@@ -106,7 +106,7 @@ struct job {
     const struct ledger_view *ledger; // provider's has_ledger; else NULL
     // JOB_HEALTH of a provider that lists: called for each record set there, between ask() and
     // ASK_DONE; then `is_listed` is set: these were all.
-    void (*holds)(void *context, const struct holding *holding);
+    void (*report_existing)(void *context, const struct existing_set *existing);
     void *context;
     bool is_listed;
 };
@@ -123,7 +123,7 @@ struct ask {
     struct dns_request dns;
     int64_t wait_ms;
 };
-struct heard {
+struct ask_result {
     enum ask_kind kind; // of what was asked
     const struct http_reply *http;
     const struct dns_reply *dns;
@@ -177,14 +177,15 @@ struct provider {
                         uint8_t out[FINGERPRINT_OCTETS]);
     void *(*begin)(void *session, struct job *job); // job outlives the exchange
     enum ask_kind (*ask)(void *exchange, const struct moment *moment, struct ask *out);
-    void (*hear)(void *exchange, const struct moment *moment, const struct heard *heard);
+    void (*handle_reply)(void *exchange, const struct moment *moment,
+                         const struct ask_result *result);
     // Also in the middle: nothing is heard any more. The texts of the changes may be gone by then.
     void (*end)(void *exchange);
     // What a JOB_HEALTH of a visitor found, for people, line by line: level "ok" (the first, what
     // it is), "warn" or "error". has_owner: whose marks are ours is known. NULL: it has no
     // visitors.
     void (*explain)(const struct job *job, bool has_owner,
-                    void (*tell)(void *context, const char *level, const char *text),
+                    void (*report)(void *context, const char *level, const char *text),
                     void *context);
     // Prometheus text of what only it knows of its sessions, appended; or NULL.
     void (*write_metrics)(const struct session_view *seats, size_t count, struct buffer *out);

@@ -18,8 +18,8 @@ struct attempt {
     struct loop_timer timer;     // where nothing has to be read for it
     const struct object *object; // NULL: it is one that we make
     bool has_finalizer;          // afterwards
-    struct store_mark *marks;
-    size_t mark_count;
+    struct metadata_change *metadata_changes;
+    size_t metadata_change_count;
     store_done *done;
     void *context;
 };
@@ -107,8 +107,8 @@ static struct value *marks_in(struct attempt *attempt, struct value *tree, const
 
 static void put_marks(struct attempt *attempt, struct value *tree)
 {
-    for (size_t i = 0; i < attempt->mark_count; i++) {
-        const struct store_mark *mark = &attempt->marks[i];
+    for (size_t i = 0; i < attempt->metadata_change_count; i++) {
+        const struct metadata_change *mark = &attempt->metadata_changes[i];
         struct value *map = marks_in(attempt, tree, mark->is_label ? "labels" : "annotations");
         value_remove(map, mark->key);
         if (mark->value)
@@ -171,7 +171,7 @@ static void answer_patched(void *context)
     attempt_answer(context, &(struct store_reply){.is_ok = true});
 }
 
-static void answer_page(void *context)
+static void answer_shard(void *context)
 {
     struct attempt *attempt = context;
     const char *version = arena_printf(attempt->arena, "dry-%u", ++attempt->dry->writes);
@@ -253,8 +253,8 @@ static struct object *make_child(struct dry *dry, const struct store_owned_objec
     return object;
 }
 
-static void tell(const struct dry *dry, enum store_event_type type, const struct object *object,
-                 const struct object *old)
+static void report_event(const struct dry *dry, enum store_event_type type,
+                         const struct object *object, const struct object *old)
 {
     const struct store_event event = {.type = type, .object = object, .old = old};
     dry->sink.event(dry->sink.context, &event);
@@ -284,7 +284,7 @@ static void answer_made(void *context)
     struct dry *dry = attempt->dry;
     struct object *object = object_ref(attempt->object);
     const struct object *old = cache_put(dry->store.cache, object);
-    tell(dry, old ? STORE_MODIFIED : STORE_ADDED, object, old);
+    report_event(dry, old ? STORE_MODIFIED : STORE_ADDED, object, old);
     keep_taken(dry, old);
     attempt_answer(attempt, &(struct store_reply){.is_ok = true});
 }
@@ -297,7 +297,7 @@ static void answer_dropped(void *context)
     const struct object *old =
         cache_take(dry->store.cache, seen->kind, object_namespace(seen), object_name(seen));
     if (old)
-        tell(dry, STORE_DELETED, old, old);
+        report_event(dry, STORE_DELETED, old, old);
     keep_taken(dry, old);
     attempt_answer(attempt, &(struct store_reply){.is_ok = true});
 }
@@ -390,10 +390,11 @@ static void dry_get(struct store *store, const struct object_ref_key *key, store
 
 static void copy_marks(struct attempt *attempt, const struct store_apply *apply)
 {
-    attempt->marks = arena_new_array(attempt->arena, struct store_mark, apply->mark_count + 1);
-    for (size_t i = 0; i < apply->mark_count; i++) {
-        const struct store_mark *given = &apply->marks[i];
-        attempt->marks[attempt->mark_count++] = (struct store_mark){
+    attempt->metadata_changes =
+        arena_new_array(attempt->arena, struct metadata_change, apply->metadata_change_count + 1);
+    for (size_t i = 0; i < apply->metadata_change_count; i++) {
+        const struct metadata_change *given = &apply->metadata_changes[i];
+        attempt->metadata_changes[attempt->metadata_change_count++] = (struct metadata_change){
             .key = arena_copy_text(attempt->arena, given->key),
             .value = given->value ? arena_copy_text(attempt->arena, given->value) : NULL,
             .is_label = given->is_label,
@@ -457,28 +458,28 @@ static void dry_drop_owned_object(struct store *store, const struct object *seen
                  seen->kind->is_foreign ? answer_patched : answer_dropped);
 }
 
-static void dry_read_pages(struct store *store, const char *label, const char *prefix,
-                           store_done *done, void *context)
+static void dry_read_shards(struct store *store, const char *label, const char *prefix,
+                            store_done *done, void *context)
 {
-    store_read_pages(of(store)->below, label, prefix, done, context);
+    store_read_shards(of(store)->below, label, prefix, done, context);
 }
 
-static void dry_put_page(struct store *store, const struct store_page_put *put, store_done *done,
-                         void *context)
+static void dry_put_shard(struct store *store, const struct store_shard_put *put, store_done *done,
+                          void *context)
 {
     (void)put;
-    attempt_soon(attempt_new(of(store), NULL, done, context), answer_page);
+    attempt_soon(attempt_new(of(store), NULL, done, context), answer_shard);
 }
 
-static void dry_drop_page(struct store *store, const char *name, const char *version,
-                          store_done *done, void *context)
+static void dry_drop_shard(struct store *store, const char *name, const char *version,
+                           store_done *done, void *context)
 {
     (void)name;
     (void)version;
     attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
 }
 
-static void dry_note(struct store *store, const struct store_note *note)
+static void dry_publish_event(struct store *store, const struct kube_event *note)
 {
     (void)store;
     (void)note;
@@ -548,10 +549,10 @@ static const struct store_ops dry_ops = {
     .put = dry_put,
     .put_owned_object = dry_put_owned_object,
     .drop_owned_object = dry_drop_owned_object,
-    .read_pages = dry_read_pages,
-    .put_page = dry_put_page,
-    .drop_page = dry_drop_page,
-    .note = dry_note,
+    .read_shards = dry_read_shards,
+    .put_shard = dry_put_shard,
+    .drop_shard = dry_drop_shard,
+    .publish_event = dry_publish_event,
     .checks = dry_checks,
     .flush = dry_flush,
     .free = dry_free,

@@ -146,8 +146,8 @@ static void bodies_init(struct bodies *bodies, const struct kind *kind, const st
     pack_init(&bodies->writer);
     kind->pack_spec(tree, &bodies->writer);
     bodies->spec_len = bodies->writer.out.len;
-    if (kind->pack_ours)
-        kind->pack_ours(tree, &bodies->writer);
+    if (kind->pack_managed)
+        kind->pack_managed(tree, &bodies->writer);
 }
 
 static void bodies_done(struct bodies *bodies, bool is_secret)
@@ -168,7 +168,7 @@ static char *put(char *at, struct text text)
 static size_t data_len(const struct object *object)
 {
     return (size_t)object->namespace_len + object->name_len + object->version_len + 3 +
-           object->spec_len + object->ours_len;
+           object->spec_len + object->managed_len;
 }
 
 static size_t allocated(const struct object *object)
@@ -194,7 +194,7 @@ static struct object *make(const struct kind *kind, const struct value *metadata
         .name_len = (uint8_t)texts[1].len,
         .version_len = (uint8_t)texts[2].len,
         .spec_len = (uint32_t)bodies->spec_len,
-        .ours_len = (uint32_t)(both.len - bodies->spec_len),
+        .managed_len = (uint32_t)(both.len - bodies->spec_len),
     };
     struct object *object = mem_new(1, allocated(&frame));
     memcpy(object, &frame, offsetof(struct object, data));
@@ -223,7 +223,7 @@ struct object *object_graft(const struct object *metadata, const struct object *
 {
     size_t head = offsetof(struct object, data) + metadata->namespace_len + metadata->name_len +
                   metadata->version_len + 3;
-    size_t octets = (size_t)bodies->spec_len + bodies->ours_len;
+    size_t octets = (size_t)bodies->spec_len + bodies->managed_len;
     struct object *object = mem_new(1, head + octets + sizeof *object);
     memcpy(object, metadata, head);
     memcpy((char *)object + head, object_spec(bodies).at, octets);
@@ -231,7 +231,7 @@ struct object *object_graft(const struct object *metadata, const struct object *
     object->is_packed = false;
     object->status_id = bodies->status_id;
     object->spec_len = bodies->spec_len;
-    object->ours_len = bodies->ours_len;
+    object->managed_len = bodies->managed_len;
     return object;
 }
 
@@ -319,10 +319,10 @@ uint64_t object_spec_hash(const struct object *object)
     return hash_octets(spec.at, spec.len);
 }
 
-struct text object_ours(const struct object *object)
+struct text object_managed(const struct object *object)
 {
     struct text spec = object_spec(object);
-    return (struct text){spec.at + spec.len, object->ours_len};
+    return (struct text){spec.at + spec.len, object->managed_len};
 }
 
 void object_write_name(struct buffer *out, const struct object *object)

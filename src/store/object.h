@@ -21,7 +21,7 @@ struct object {
     uint32_t created_s; // Unix seconds
     uint32_t deleted_s; // deletionTimestamp; 0 = none
     uint32_t spec_len;
-    uint32_t ours_len;
+    uint32_t managed_len;
     bool has_finalizer : 1;      // the kind's own finalizer stands
     bool has_foreign_status : 1; // status holds more than ours: read before patching
     bool is_lost : 1;            // DELETED: final state
@@ -50,7 +50,7 @@ struct text object_spec(const struct object *object);
 uint64_t object_spec_hash(const struct object *object); // of the spec body
 bool object_has_status(const struct object *object);
 bool object_has_same_spec(const struct object *a, const struct object *b);
-struct text object_ours(const struct object *object);
+struct text object_managed(const struct object *object);
 // "ns/name", or "name" when cluster-scoped.
 void object_write_name(struct buffer *out, const struct object *object);
 // Age order: creation, group/kind, namespace/name. For qsort-like use.

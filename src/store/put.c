@@ -27,7 +27,7 @@ static bool is_owned(const struct value *wanted, const struct value *now)
     return false;
 }
 
-static bool is_granted(const struct store_mark *grant, const struct value *now)
+static bool is_granted(const struct metadata_change *grant, const struct value *now)
 {
     const struct value *annotations = value_at(now, "metadata.annotations", NULL);
     return grant && text_is(value_text(value_find(annotations, grant->key)), grant->value);

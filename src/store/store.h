@@ -49,34 +49,34 @@ struct store_sink {
 
 // A shard of a ledger: a text that we keep beside the objects, in a cluster in a ConfigMap of our
 // own namespace. It is not an object of the store.
-#define STORE_PAGE_LABEL "dns.homelab.mortenolsen.pro/backend"
-#define STORE_PAGE_KEY "ledger.json"
-enum { STORE_PAGE_OCTETS_MAX = 1024 * 1024 };
-struct store_page {
+#define STORE_SHARD_LABEL "dns.homelab.mortenolsen.pro/backend"
+#define STORE_SHARD_KEY "ledger.json"
+enum { STORE_SHARD_OCTETS_MAX = 1024 * 1024 };
+struct store_shard {
     struct text name;    // one that kind_is_name() takes
     struct text version; // of this state, as the store counts
     struct text text;
 };
-struct store_page_put {
+struct store_shard_put {
     const char *label; // value of the label by which its ledger is found
     const char *name;
     const char *version; // of the state that it replaces; NULL: nothing has that name
-    struct text text;    // at most STORE_PAGE_OCTETS_MAX
+    struct text text;    // at most STORE_SHARD_OCTETS_MAX
 };
 
 struct store_reply {
     bool is_ok;
     struct error error;
-    const struct object *object;    // state after the write, already filed in the cache
-    const struct value *tree;       // get: the whole object; lives for the callback
-    const struct store_page *pages; // read_pages; as `tree`
-    size_t page_count;
-    const char *version; // put_page: of the state after it; as `tree`
+    const struct object *object;      // state after the write, already filed in the cache
+    const struct value *tree;         // get: the whole object; lives for the callback
+    const struct store_shard *shards; // read_shards; as `tree`
+    size_t shard_count;
+    const char *version; // put_shard: of the state after it; as `tree`
 };
 typedef void store_done(void *context, const struct store_reply *reply);
 
 // A label or an annotation.
-struct store_mark {
+struct metadata_change {
     const char *key;
     const char *value; // NULL removes it
     bool is_label;
@@ -87,17 +87,17 @@ struct store_mark {
 struct store_apply {
     const struct object *object; // the state that we saw: its uid guards
     bool add_finalizer;
-    const struct store_mark *marks; // all labels and annotations that we keep there
-    size_t mark_count;
+    const struct metadata_change *metadata_changes; // all labels and annotations that we keep there
+    size_t metadata_change_count;
 };
 
 // An object that we make ourselves. Its kind need not be one of those that the store was opened
 // with, and it does not become an object of the store.
 struct store_put {
-    struct object_ref_key key;      // names that kind_is_name() takes
-    const struct value *tree;       // all that is ours: metadata (labels, ownerReferences), content
-    const struct value *kept;       // names of `data` that stay as they stand there; list, or NULL
-    const struct store_mark *grant; // the annotation by which somebody hands it over; or NULL
+    struct object_ref_key key; // names that kind_is_name() takes
+    const struct value *tree;  // all that is ours: metadata (labels, ownerReferences), content
+    const struct value *kept;  // names of `data` that stay as they stand there; list, or NULL
+    const struct metadata_change *grant; // the annotation by which somebody hands it over; or NULL
 };
 
 // The same for a kind that the store was opened with: events report it like any other object.
@@ -108,7 +108,7 @@ struct store_owned_object {
 };
 
 // An Event.
-struct store_note {
+struct kube_event {
     const struct object *regarding; // NULL: ourselves; in a cluster our Lease, on a folder nothing
     bool is_warning;
     const char *reason;
@@ -139,13 +139,13 @@ struct store_ops {
                              store_done *done, void *context);
     void (*drop_owned_object)(struct store *store, const struct object *seen, store_done *done,
                               void *context);
-    void (*read_pages)(struct store *store, const char *label, const char *prefix, store_done *done,
-                       void *context);
-    void (*put_page)(struct store *store, const struct store_page_put *put, store_done *done,
-                     void *context);
-    void (*drop_page)(struct store *store, const char *name, const char *version, store_done *done,
+    void (*read_shards)(struct store *store, const char *label, const char *prefix,
+                        store_done *done, void *context);
+    void (*put_shard)(struct store *store, const struct store_shard_put *put, store_done *done,
                       void *context);
-    void (*note)(struct store *store, const struct store_note *note);
+    void (*drop_shard)(struct store *store, const char *name, const char *version, store_done *done,
+                       void *context);
+    void (*publish_event)(struct store *store, const struct kube_event *event);
     size_t (*checks)(struct store *store, struct store_check *out, size_t capacity);
     void (*flush)(struct store *store);
     void (*free)(struct store *store);
@@ -166,7 +166,7 @@ struct cache;
 struct store {
     const struct store_ops *ops;
     struct cache *cache; // owned by the store; read by the engine while it fills a snapshot
-    int64_t settled_ms;  // how long nothing must have come before a batch ends
+    int64_t debounce_ms; // how long nothing must have come before a batch ends
 };
 
 // What a store has to know of a kind beside its table.
@@ -246,28 +246,28 @@ static inline void store_drop_owned_object(struct store *store, const struct obj
 }
 // All ledger shards with that label (NULL: with any) whose names begin with `prefix`, as they stand
 // now. The texts may be freed on return, as may those of the following.
-static inline void store_read_pages(struct store *store, const char *label, const char *prefix,
-                                    store_done *done, void *context)
+static inline void store_read_shards(struct store *store, const char *label, const char *prefix,
+                                     store_done *done, void *context)
 {
-    store->ops->read_pages(store, label, prefix, done, context);
+    store->ops->read_shards(store, label, prefix, done, context);
 }
 // A state other than the one that was seen answers RACE, status 404 or 409, and so does a name that
 // is taken. When it is unknown whether the write took effect (AGAIN), read it back.
-static inline void store_put_page(struct store *store, const struct store_page_put *put,
-                                  store_done *done, void *context)
-{
-    store->ops->put_page(store, put, done, context);
-}
-// Guarded as above. One that is gone is no failure.
-static inline void store_drop_page(struct store *store, const char *name, const char *version,
+static inline void store_put_shard(struct store *store, const struct store_shard_put *put,
                                    store_done *done, void *context)
 {
-    store->ops->drop_page(store, name, version, done, context);
+    store->ops->put_shard(store, put, done, context);
+}
+// Guarded as above. One that is gone is no failure.
+static inline void store_drop_shard(struct store *store, const char *name, const char *version,
+                                    store_done *done, void *context)
+{
+    store->ops->drop_shard(store, name, version, done, context);
 }
 // An Event about an object. Never fails, never delays; too many are dropped and counted.
-static inline void store_note(struct store *store, const struct store_note *note)
+static inline void store_publish_event(struct store *store, const struct kube_event *event)
 {
-    store->ops->note(store, note);
+    store->ops->publish_event(store, event);
 }
 // Fills at most `capacity` checks; texts live until the next turn of the loop.
 static inline size_t store_checks(struct store *store, struct store_check *out, size_t capacity)

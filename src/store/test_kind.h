@@ -40,7 +40,7 @@ static inline void thing_pack_spec(const struct value *object, struct pack_write
     pack_text(out, test_annotation(object, "paused"));
 }
 
-static inline void thing_pack_ours(const struct value *object, struct pack_writer *out)
+static inline void thing_pack_managed(const struct value *object, struct pack_writer *out)
 {
     pack_text(out, test_annotation(object, TEST_CLAIMS));
     pack_text(out, value_text_at(object, "status.state"));
@@ -59,7 +59,7 @@ static const struct kind thing_kind = {
     .field_count = COUNT_OF(thing_fields),
     .doc = "A thing.",
     .pack_spec = thing_pack_spec,
-    .pack_ours = thing_pack_ours,
+    .pack_managed = thing_pack_managed,
 };
 
 static const struct field place_fields[] = {

@@ -54,7 +54,7 @@ static void object_holds_metadata_and_bodies(void **state)
     struct pack_reader spec = pack_open(object_spec(object));
     assert_true(text_is(unpack_text(&spec), "10.0.0.1"));
     assert_int_equal(unpack_signed(&spec), 7);
-    struct pack_reader ours = pack_open_behind(object_spec(object), object_ours(object));
+    struct pack_reader ours = pack_open_behind(object_spec(object), object_managed(object));
     assert_true(text_is(unpack_text(&ours), "[1]"));
     uint64_t version;
     assert_true(object_version_number(object, &version));

@@ -168,7 +168,7 @@ static void count_answer(struct load *load, const struct connection *connection,
         fprintf(stderr, "load: %.*s\n", (int)connection->got, connection->answer);
 }
 
-static void hear(struct load *load, struct connection *connection)
+static void handle_reply(struct load *load, struct connection *connection)
 {
     ssize_t len = recv(connection->fd, connection->answer + connection->got,
                        sizeof connection->answer - 1 - connection->got, MSG_DONTWAIT);
@@ -208,7 +208,7 @@ static void run(struct load *load)
         if (count <= 0)
             fail("no answer for 10 s");
         for (int i = 0; i < count; i++)
-            hear(load, events[i].data.ptr);
+            handle_reply(load, events[i].data.ptr);
     }
 }
 

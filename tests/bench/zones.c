@@ -106,7 +106,7 @@ static bool is_answered(const uint8_t *reply, size_t len, size_t asked, uint32_t
 }
 
 // An answer that comes too late is left aside.
-static ssize_t hear_answer(int fd, const uint8_t *question, uint8_t *reply, size_t room)
+static ssize_t handle_answer(int fd, const uint8_t *question, uint8_t *reply, size_t room)
 {
     for (;;) {
         ssize_t len = recv(fd, reply, room, 0);
@@ -125,7 +125,7 @@ static void ask_until_seen(int fd, struct board *board, struct wait *wait)
                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         size_t asked = write_question(question, id, wait->host);
         sendto(fd, question, asked, 0, (const struct sockaddr *)&to, sizeof to);
-        ssize_t len = hear_answer(fd, question, reply, sizeof reply);
+        ssize_t len = handle_answer(fd, question, reply, sizeof reply);
         wait->seen_us = now_us();
         if (len > 0 && is_answered(reply, (size_t)len, asked, wait->address))
             return;
@@ -258,7 +258,7 @@ static unsigned step_of(const struct bench *bench)
     return bench->records / SAMPLES;
 }
 
-static void hear_change(struct bench *bench)
+static void handle_change(struct bench *bench)
 {
     int64_t event_us = now_us();
     if (!bench->heard)
@@ -281,7 +281,7 @@ static void overhear_event(void *context, const struct store_event *event)
     const struct object *old = event->old;
     if (event->object->kind == &record_kind && old && bench->heard < bench->made &&
         old->generation != event->object->generation)
-        hear_change(bench);
+        handle_change(bench);
 }
 
 // ---- changing -----------------------------------------------------------------------------------

@@ -6,11 +6,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len);
 
-enum { PAGES_MAX = 64 };
+enum { SHARDS_MAX = 64 };
 
 struct written {
-    char names[PAGES_MAX][LEDGER_NAME_MAX];
-    struct buffer texts[PAGES_MAX];
+    char names[SHARDS_MAX][LEDGER_NAME_MAX];
+    struct buffer texts[SHARDS_MAX];
     size_t count;
 };
 
@@ -18,9 +18,9 @@ static void write_all(struct ledger *ledger, struct written *out)
 {
     struct ledger_task task;
     while (ledger_next_put(ledger, &task)) {
-        must(out->count < PAGES_MAX);
+        must(out->count < SHARDS_MAX);
         memcpy(out->names[out->count], task.name, sizeof task.name);
-        ledger_write_page(ledger, task.shard, &out->texts[out->count++]);
+        ledger_write_shard(ledger, task.shard, &out->texts[out->count++]);
         ledger_was_put(ledger, task.shard, "v");
     }
     while (ledger_next_drop(ledger, &task))
@@ -41,14 +41,14 @@ static void expect_same(const struct ledger *a, const struct ledger *b)
 static void round_trip(struct ledger *ledger)
 {
     struct written written = {0};
-    struct ledger_page pages[PAGES_MAX];
+    struct ledger_shard_text documents[SHARDS_MAX];
     CLEANUP(ledger) struct ledger *again = ledger_new("pihole-a", TEXT("."));
     ledger_keep(ledger, "touched", "yes");
     write_all(ledger, &written);
     for (size_t i = 0; i < written.count; i++)
-        pages[i] = (struct ledger_page){text_of(written.names[i]), TEXT("v"),
-                                        buffer_text(&written.texts[i])};
-    must(ledger_read(again, pages, written.count, NULL));
+        documents[i] = (struct ledger_shard_text){text_of(written.names[i]), TEXT("v"),
+                                                  buffer_text(&written.texts[i])};
+    must(ledger_read(again, documents, written.count, NULL));
     expect_same(ledger, again);
     for (size_t i = 0; i < written.count; i++)
         buffer_done(&written.texts[i]);
@@ -59,16 +59,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len)
 {
     static const char *const bits[] = {"x", "0", "1", "10"};
     struct error err;
-    struct ledger_page pages[COUNT_OF(bits)];
+    struct ledger_shard_text documents[COUNT_OF(bits)];
     struct buffer names[COUNT_OF(bits)] = {0};
     struct text rest = {(const char *)at, len};
     size_t count = 0;
     CLEANUP(ledger) struct ledger *ledger = ledger_new("pihole-a", TEXT("."));
-    for (struct text page; count < COUNT_OF(bits) && text_cut(&rest, '\0', &page); count++) {
+    for (struct text document; count < COUNT_OF(bits) && text_cut(&rest, '\0', &document);
+         count++) {
         buffer_printf(&names[count], "%s%s", ledger_prefix(ledger), bits[count]);
-        pages[count] = (struct ledger_page){buffer_text(&names[count]), TEXT("v"), page};
+        documents[count] =
+            (struct ledger_shard_text){buffer_text(&names[count]), TEXT("v"), document};
     }
-    bool is_read = ledger_read(ledger, pages, count, &err);
+    bool is_read = ledger_read(ledger, documents, count, &err);
     for (size_t i = 0; i < count; i++)
         buffer_done(&names[i]);
     must(is_read || (err.fault == FAULT_SPEC && !ledger_count(ledger)));

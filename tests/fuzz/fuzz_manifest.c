@@ -13,10 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len);
 static void check_record(struct arena *arena, const struct value *tree, const struct object *object)
 {
     struct dnsrecord decoded, unpacked;
-    struct dnsrecord_ours ours;
+    struct dnsrecord_managed ours;
     struct record_set set;
     dnsrecord_decode(arena, tree, &decoded);
-    dnsrecord_unpack(arena, object_spec(object), object_ours(object), &unpacked, &ours);
+    dnsrecord_unpack(arena, object_spec(object), object_managed(object), &unpacked, &ours);
     must(text_equal(decoded.type, unpacked.type) && text_equal(decoded.domain, unpacked.domain) &&
          text_equal(decoded.subdomain, unpacked.subdomain) && decoded.ttl_s == unpacked.ttl_s &&
          text_equal(decoded.class_name, unpacked.class_name) &&
@@ -33,10 +33,10 @@ static void check_record(struct arena *arena, const struct value *tree, const st
 static void check_class(struct arena *arena, const struct value *tree, const struct object *object)
 {
     struct dnsclass decoded, unpacked;
-    struct dnsclass_ours ours;
+    struct dnsclass_managed ours;
     struct findings findings = {.arena = arena};
     dnsclass_decode(arena, tree, &decoded);
-    dnsclass_unpack(arena, object_spec(object), object_ours(object), &unpacked, &ours);
+    dnsclass_unpack(arena, object_spec(object), object_managed(object), &unpacked, &ours);
     must(text_equal(decoded.server, unpacked.server) &&
          text_equal(decoded.secret, unpacked.secret) && decoded.timeout_s == unpacked.timeout_s &&
          decoded.unsupported == unpacked.unsupported);
@@ -52,7 +52,7 @@ static void check_zone_record(struct arena *arena, const struct value *tree,
     struct record_status read, status;
     record_decode(tree, &decoded);
     record_status_decode(tree, &read);
-    record_unpack(arena, object_spec(object), object_ours(object), &unpacked, &status);
+    record_unpack(arena, object_spec(object), object_managed(object), &unpacked, &status);
     must(text_equal(decoded.domain_name, unpacked.domain_name) &&
          text_equal(decoded.type, unpacked.type) && text_equal(decoded.class_, unpacked.class_) &&
          text_equal(decoded.rdata, unpacked.rdata) && decoded.has_ttl == unpacked.has_ttl &&
@@ -67,7 +67,7 @@ static void check_zone(struct arena *arena, const struct value *tree, const stru
     struct zone_status read, status;
     zone_decode(arena, tree, &decoded);
     zone_status_decode(arena, tree, &read);
-    zone_unpack(arena, object_spec(object), object_ours(object), &unpacked, &status);
+    zone_unpack(arena, object_spec(object), object_managed(object), &unpacked, &status);
     must(text_equal(decoded.domain_name, unpacked.domain_name) &&
          text_equal(decoded.servers, unpacked.servers) && decoded.ttl_s == unpacked.ttl_s &&
          decoded.minimum_s == unpacked.minimum_s &&
@@ -82,7 +82,7 @@ static void check_zonefile(struct arena *arena, const struct object *object)
 {
     struct zonefile_spec spec;
     struct zonefile_status status;
-    zonefile_unpack(arena, object_spec(object), object_ours(object), &spec, &status);
+    zonefile_unpack(arena, object_spec(object), object_managed(object), &spec, &status);
     must(spec.config_map.at);
     must(zonefile_status_encode(arena, &status)->count > 0);
 }

@@ -52,10 +52,10 @@ static void keep(void *context, const char *fact, const char *value)
     must(*fact && *value);
 }
 
-static void hold(void *context, const struct holding *holding)
+static void hold(void *context, const struct existing_set *existing)
 {
     (void)context;
-    must(holding->set.domain.len && holding->set.value_count);
+    must(existing->set.domain.len && existing->set.value_count);
 }
 
 // Replies as they stand on paper: "=200", then the body, until the next line with "=".
@@ -122,7 +122,8 @@ static void answer(struct server *server, const struct provider *provider, void 
         reply.failure = HTTP_UNREACHABLE;
         error_set(&reply.error, FAULT_AGAIN, "ServerUnreachable", "no answer");
     }
-    provider->hear(exchange, moment, &(struct heard){.kind = ASK_HTTP, .http = &reply});
+    provider->handle_reply(exchange, moment,
+                           &(struct ask_result){.kind = ASK_HTTP, .http = &reply});
 }
 
 static void wait(struct server *server, const struct provider *provider, void *exchange,
@@ -132,7 +133,7 @@ static void wait(struct server *server, const struct provider *provider, void *e
     server->now_ms += wait_ms;
     const struct moment moment = {
         .unix_ms = server->now_ms, .mono_ms = server->now_ms, .random = &server->random};
-    provider->hear(exchange, &moment, &(struct heard){.kind = ASK_WAIT});
+    provider->handle_reply(exchange, &moment, &(struct ask_result){.kind = ASK_WAIT});
 }
 
 static void run(struct server *server, void *instance, struct job *job)
@@ -142,7 +143,7 @@ static void run(struct server *server, void *instance, struct job *job)
     struct ask ask;
     job->arena = server->arena;
     job->ledger = &ledger;
-    job->holds = hold;
+    job->report_existing = hold;
     void *exchange = provider->begin(instance, job);
     for (int i = 0;; i++) {
         const struct moment moment = {

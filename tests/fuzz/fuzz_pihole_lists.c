@@ -64,10 +64,10 @@ static void take_change(struct room *room, struct text line)
     room->pointers[room->count++] = change;
 }
 
-static void check_holding(void *context, const struct holding *holding)
+static void check_existing(void *context, const struct existing_set *existing)
 {
     size_t *count = context;
-    const struct record_set *set = &holding->set;
+    const struct record_set *set = &existing->set;
     must(set->domain.len > 0 && set->value_count > 0 && list_has_type(set->type));
     for (size_t i = 1; i < set->value_count; i++)
         must(text_compare(set->values[i - 1], set->values[i]) < 0);
@@ -108,11 +108,11 @@ static void check(struct room *room, struct text hosts_text, struct text cnames_
     struct value *cnames = texts_of(room->arena, cnames_text);
     struct line_set strangers = {0};
     enum list_part part;
-    size_t i, holdings = 0;
+    size_t i, existing_sets = 0;
     const char *why;
     CLEANUP(list) struct list *list = list_read(&room->rules, hosts, cnames, NULL);
     must(list && list_count(list, LIST_HOSTS) == value_count(hosts));
-    list_tell(list, check_holding, &holdings);
+    list_report(list, check_existing, &existing_sets);
     if (list_refused(list, &part, &i, &why))
         must(i < list_count(list, part) && why[0]);
     const struct revision_setup setup = {room->way, room->arena};

@@ -3,14 +3,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len);
 
-static bool hear(void *context, struct text document)
+static bool handle_reply(void *context, struct text document)
 {
     buffer_add(context, document.at, document.len);
     buffer_add_char(context, '|');
     return true;
 }
 
-static void hear_skipped(void *context, struct text head, const char *why)
+static void handle_skipped(void *context, struct text head, const char *why)
 {
     buffer_printf(context, "~%s:%zu|", why, head.len);
 }
@@ -19,7 +19,7 @@ static void hear_skipped(void *context, struct text head, const char *why)
 static void split(enum split_mode mode, struct text all, size_t step, struct buffer *out)
 {
     struct error err = {0};
-    struct splitter_sink sink = {hear, hear_skipped, out};
+    struct splitter_sink sink = {handle_reply, handle_skipped, out};
     CLEANUP(splitter) struct splitter *splitter = splitter_new(mode, &sink);
     bool ok = true;
     for (size_t at = 0; at < all.len && ok; at += step) {

@@ -25,7 +25,7 @@ static bool next_message(const uint8_t **at, size_t *len, struct buffer *out)
     return true;
 }
 
-static struct zone *hear(const struct tsig_key *key, const uint8_t *at, size_t len)
+static struct zone *read_transfer(const struct tsig_key *key, const uint8_t *at, size_t len)
 {
     CLEANUP(transfer) struct transfer *transfer = transfer_new(shop, key);
     AUTO_BUFFER octets = {0};
@@ -33,7 +33,7 @@ static struct zone *hear(const struct tsig_key *key, const uint8_t *at, size_t l
     struct error err = {0};
     must(transfer_request(transfer, ID, NOW_S, &octets, &err));
     while (!zone && next_message(&at, &len, &octets)) {
-        if (transfer_hear(transfer, buffer_text(&octets), NOW_S, &zone, &err))
+        if (transfer_read_reply(transfer, buffer_text(&octets), NOW_S, &zone, &err))
             continue;
         must(err.text[0] && !zone);
         return NULL;
@@ -41,7 +41,7 @@ static struct zone *hear(const struct tsig_key *key, const uint8_t *at, size_t l
     return zone;
 }
 
-static void hear_reply(const struct tsig_key *key, const uint8_t *at, size_t len)
+static void handle_reply(const struct tsig_key *key, const uint8_t *at, size_t len)
 {
     AUTO_BUFFER octets = {0};
     struct tsig_mac mac = {.len = 32};
@@ -80,17 +80,17 @@ static void check_served(struct zone_history *history, const struct zone *zone)
     const struct primary_calls calls = {no_key, the_zone, history};
     AUTO_BUFFER octets = {0};
     struct zone *again = NULL;
-    struct primary_told told;
+    struct primary_reported told;
     must(transfer_request(transfer, ID, NOW_S, &octets, NULL));
     const struct primary_request request = {.octets = buffer_text(&octets), .is_tcp = true};
     CLEANUP(primary_answer) struct primary_answer *answer = primary_answer_new(&request, &calls);
     buffer_clear(&octets);
     for (; primary_answer_next(answer, NOW_S, &octets); buffer_clear(&octets)) {
         struct error err;
-        primary_answer_tell(answer, &told);
+        primary_answer_report(answer, &told);
         if (told.rcode == SERVFAIL)
             return; // an RR that fits no message
-        must(transfer_hear(transfer, buffer_text(&octets), NOW_S, &again, &err));
+        must(transfer_read_reply(transfer, buffer_text(&octets), NOW_S, &again, &err));
     }
     uint8_t before[32], after[32];
     zone_digest(zone, before);
@@ -104,10 +104,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len)
     struct tsig_key key;
     must(tsig_key_init(&key, TEXT("signpost.key"), TEXT("hmac-sha256"),
                        TEXT("MDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnN0dXY="), NULL));
-    hear_reply(NULL, at, len);
-    hear_reply(&key, at, len);
-    zone_unref(hear(&key, at, len));
-    CLEANUP(zone) struct zone *zone = hear(NULL, at, len);
+    handle_reply(NULL, at, len);
+    handle_reply(&key, at, len);
+    zone_unref(read_transfer(&key, at, len));
+    CLEANUP(zone) struct zone *zone = read_transfer(NULL, at, len);
     if (zone) {
         struct zone_history *history = zone_history_new();
         zone_history_publish(history, zone);

@@ -12,7 +12,7 @@ static bool holds(const struct value *list, struct text item)
     return false;
 }
 
-static struct text behind_mark(struct text key)
+static struct text write_back_mark(struct text key)
 {
     return (struct text){key.at + 2, key.len - 2};
 }
@@ -24,7 +24,7 @@ static bool has_conflict(const struct model_object *object, const struct value *
 {
     value_each (item, model_claims_keys(arena, metadata)) {
         const char *map = model_claims_map(item->text);
-        struct text name = behind_mark(item->text);
+        struct text name = write_back_mark(item->text);
         *key = arena_copy(arena, item->text.at, item->text.len);
         if (!map)
             continue;
@@ -55,7 +55,7 @@ static void refuse_conflict(struct http_call *call, const struct model_target *t
 static void remove_key(struct value *tree, struct text key, struct arena *arena)
 {
     struct value *metadata = model_metadata(tree, arena);
-    struct text name = behind_mark(key);
+    struct text name = write_back_mark(key);
     const char *map = model_claims_map(key);
     if (map) {
         value_remove(value_find(metadata, map), arena_copy(arena, name.at, name.len));

@@ -209,11 +209,11 @@ static void arrive(void *context)
         end_later(call, WAY_MS);
         return;
     }
-    bool is_heard = server->mood != MOOD_SILENT && !(is_met && fault == DNS_FAILS);
+    bool is_reached = server->mood != MOOD_SILENT && !(is_met && fault == DNS_FAILS);
     call->dns->is_excused = call->net->is_excused;
     bool is_answered =
-        is_heard && model_secondary_hear(server, (struct text){call->octets, call->len},
-                                         call->is_tcp, &call->answer);
+        is_reached && model_secondary_handle_reply(server, (struct text){call->octets, call->len},
+                                                   call->is_tcp, &call->answer);
     if (is_met && fault == DNS_SILENCE)
         loop_stop(call->loop);
     if (!is_answered || is_met) {

@@ -25,7 +25,7 @@ struct model_secondary {
     const struct zones_server *config; // NULL: of none any more
     enum model_mood mood;
     int64_t ahead_ms;
-    bool hears_tcp; // the message that it answers
+    bool handles_tcp; // the message that it answers
     struct model_copy *copies;
 };
 
@@ -41,7 +41,7 @@ struct model_past {
     struct model_serial *serials;
     size_t count;
     size_t capacity;
-    bool has_told;
+    bool has_reported;
     uint32_t told; // by NOTIFY last
 };
 
@@ -92,6 +92,6 @@ struct model_past *model_dns_past(struct model_dns *dns, struct dname apex);
 const char *model_dns_text(struct buffer *out, struct dname apex);
 
 // A message arrives; false: it gets no answer.
-bool model_secondary_hear(struct model_secondary *server, struct text octets, bool is_tcp,
-                          struct buffer *out);
+bool model_secondary_handle_reply(struct model_secondary *server, struct text octets, bool is_tcp,
+                                  struct buffer *out);
 void model_secondary_free(struct model_secondary *server);

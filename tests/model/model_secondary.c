@@ -146,15 +146,15 @@ bool model_secondary_ask(struct model_secondary *server, struct dname apex, uint
     return is_good;
 }
 
-static struct zone *hear_all(const struct model_secondary *server, struct transfer *transfer,
-                             const struct dns_answer *answer)
+static struct zone *handle_all(const struct model_secondary *server, struct transfer *transfer,
+                               const struct dns_answer *answer)
 {
     struct error err;
     struct zone *zone = NULL;
     for (bool is_good = true; is_good;) {
         AUTO_BUFFER message = {0};
         is_good = answer->next(answer->context, &message) &&
-                  transfer_hear(transfer, buffer_text(&message), now_s(server), &zone, &err);
+                  transfer_read_reply(transfer, buffer_text(&message), now_s(server), &zone, &err);
     }
     return zone;
 }
@@ -175,7 +175,7 @@ static struct zone *transfer_zone(struct model_copy *copy, const struct model_pr
     if (!open_answer(server, primary->frontend, &octets, true, &answer))
         return NULL;
     if (!is_met || fault != DNS_FAILS)
-        zone = hear_all(server, transfer, &answer);
+        zone = handle_all(server, transfer, &answer);
     answer.end(answer.context, zone && !is_met);
     if (is_met && fault == DNS_SILENCE)
         loop_stop(primary->loop);
@@ -246,7 +246,7 @@ static void write_head(struct buffer *out, const struct message *asked, struct t
 static uint32_t answered_serial(const struct model_copy *copy)
 {
     const struct model_secondary *server = copy->server;
-    bool is_forged = server->mood == MOOD_FORGED && !server->hears_tcp;
+    bool is_forged = server->mood == MOOD_FORGED && !server->handles_tcp;
     return copy->serial + (server->config->signs ? SIGNING_STEP : 0) +
            (is_forged ? FORGED_STEP : 0);
 }
@@ -274,11 +274,11 @@ static void be_notified(struct model_copy *copy, const struct message *asked)
     struct model_dns *dns = copy->server->dns;
     struct model_past *past = model_dns_past(dns, copy->apex);
     model_dns_text(&name, copy->apex);
-    bool is_back = past->has_told && serial_is_before(asked->soa_serial, past->told);
+    bool is_back = past->has_reported && serial_is_before(asked->soa_serial, past->told);
     if (is_back && !dns->is_excused)
         model_dns_break(dns, "%s: after NOTIFY of %u came one of %u", name.at, past->told,
                         asked->soa_serial);
-    past->has_told = true;
+    past->has_reported = true;
     past->told = is_back ? past->told : asked->soa_serial;
     if (!copy->has_serial || serial_is_before(copy->serial, asked->soa_serial))
         fetch_after(copy, FETCH_MS);
@@ -347,8 +347,8 @@ static void answer_signed(struct model_secondary *server, const struct message *
     must(tsig_sign(out, key, now_s(server), &mac, &reply_mac, &err));
 }
 
-bool model_secondary_hear(struct model_secondary *server, struct text octets, bool is_tcp,
-                          struct buffer *out)
+bool model_secondary_handle_reply(struct model_secondary *server, struct text octets, bool is_tcp,
+                                  struct buffer *out)
 {
     struct message asked;
     uint8_t name_octets[DNAME_MAX];
@@ -360,7 +360,7 @@ bool model_secondary_hear(struct model_secondary *server, struct text octets, bo
     if (!message_read(arena, octets, &asked, &err) || !dname_take(rest, name_octets, &name))
         return false;
     log_arrival(server, &asked, name);
-    server->hears_tcp = is_tcp;
+    server->handles_tcp = is_tcp;
     if (!key_of(server, &key)) {
         answer_message(server, &asked, octets, name, out);
         return true;
@@ -407,7 +407,7 @@ void model_secondary_forget(struct model_secondary *server, struct dname apex)
     struct model_past *past = model_dns_past(server->dns, apex);
     struct model_copy *copy = get_copy(server, apex);
     past->count = 0;
-    past->has_told = false;
+    past->has_reported = false;
     zone_unref(copy->zone);
     copy->zone = NULL;
     copy->has_serial = false;

@@ -300,8 +300,8 @@ static void set_version(struct model_server *server, struct model_object *object
     object->content = model_content(tree);
 }
 
-static void tell(struct model_server *server, const struct model_object *object,
-                 const struct model_event *event)
+static void report(struct model_server *server, const struct model_object *object,
+                   const struct model_event *event)
 {
     size_t at = (size_t)(object->type - server->kinds);
     model_history_add(&server->histories[at], event, server->window);
@@ -327,7 +327,7 @@ static void keep(struct model_server *server, struct model_object *object, struc
     object->is_gone = type == STORE_DELETED;
     event.version = object->version;
     event.json = object->json;
-    tell(server, object, &event);
+    report(server, object, &event);
     model_json_unref(old);
 }
 

@@ -8,7 +8,7 @@ struct tap_store {
     struct store store;
     struct store *inner;
     struct store_sink sink;
-    void (*noted)(void *context, const struct store_note *note);
+    void (*noted)(void *context, const struct kube_event *note);
     void *context;
 };
 
@@ -71,30 +71,30 @@ static void tap_drop_owned_object(struct store *store, const struct object *seen
     store_drop_owned_object(inner_of(store), seen, done, context);
 }
 
-static void tap_read_pages(struct store *store, const char *label, const char *prefix,
+static void tap_read_shards(struct store *store, const char *label, const char *prefix,
+                            store_done *done, void *context)
+{
+    store_read_shards(inner_of(store), label, prefix, done, context);
+}
+
+static void tap_put_shard(struct store *store, const struct store_shard_put *put, store_done *done,
+                          void *context)
+{
+    store_put_shard(inner_of(store), put, done, context);
+}
+
+static void tap_drop_shard(struct store *store, const char *name, const char *version,
                            store_done *done, void *context)
 {
-    store_read_pages(inner_of(store), label, prefix, done, context);
+    store_drop_shard(inner_of(store), name, version, done, context);
 }
 
-static void tap_put_page(struct store *store, const struct store_page_put *put, store_done *done,
-                         void *context)
-{
-    store_put_page(inner_of(store), put, done, context);
-}
-
-static void tap_drop_page(struct store *store, const char *name, const char *version,
-                          store_done *done, void *context)
-{
-    store_drop_page(inner_of(store), name, version, done, context);
-}
-
-static void tap_note(struct store *store, const struct store_note *note)
+static void tap_publish_event(struct store *store, const struct kube_event *note)
 {
     struct tap_store *tap = (struct tap_store *)store;
     if (tap->noted)
         tap->noted(tap->context, note);
-    store_note(tap->inner, note);
+    store_publish_event(tap->inner, note);
 }
 
 static size_t tap_checks(struct store *store, struct store_check *out, size_t capacity)
@@ -157,10 +157,10 @@ static const struct store_ops tap_ops = {
     .put = tap_put,
     .put_owned_object = tap_put_owned_object,
     .drop_owned_object = tap_drop_owned_object,
-    .read_pages = tap_read_pages,
-    .put_page = tap_put_page,
-    .drop_page = tap_drop_page,
-    .note = tap_note,
+    .read_shards = tap_read_shards,
+    .put_shard = tap_put_shard,
+    .drop_shard = tap_drop_shard,
+    .publish_event = tap_publish_event,
     .checks = tap_checks,
     .flush = tap_flush,
     .free = tap_free,
@@ -174,11 +174,11 @@ static const struct store_ops tap_ops = {
 };
 
 struct store *tap_store_new(struct store *inner,
-                            void (*noted)(void *context, const struct store_note *note),
+                            void (*noted)(void *context, const struct kube_event *note),
                             void *context)
 {
     struct tap_store *tap = mem_new_of(struct tap_store);
-    *tap = (struct tap_store){.store = {&tap_ops, inner->cache, inner->settled_ms},
+    *tap = (struct tap_store){.store = {&tap_ops, inner->cache, inner->debounce_ms},
                               .inner = inner,
                               .noted = noted,
                               .context = context};

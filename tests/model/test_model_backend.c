@@ -54,7 +54,7 @@ static int tear_down(void **state)
 
 static void send(struct bench *bench, const char *method, const char *url);
 
-static void hear(void *context, const struct http_reply *reply)
+static void handle_reply(void *context, const struct http_reply *reply)
 {
     struct bench *bench = context;
     bench->heard++;
@@ -76,7 +76,7 @@ static void send(struct bench *bench, const char *method, const char *url)
                                          .url = url,
                                          .timeout_ms = TIMEOUT_MS,
                                          .user_agent = "signpost/1.0 (1a2b3c4d)"};
-    bench->call = http_send(model_backend_http(bench->backend), &request, hear, bench);
+    bench->call = http_send(model_backend_http(bench->backend), &request, handle_reply, bench);
 }
 
 static int64_t took(struct bench *bench, const char *method, const char *url)

@@ -164,18 +164,19 @@ static struct moment moment_of(struct play *play)
                            .random = &play->random};
 }
 
-static void hear(struct play *play, void *exchange, const struct http_reply *reply)
+static void handle_reply(struct play *play, void *exchange, const struct http_reply *reply)
 {
     const struct moment moment = moment_of(play);
-    play->provider->hear(exchange, &moment, &(struct heard){.kind = ASK_HTTP, .http = reply});
+    play->provider->handle_reply(exchange, &moment,
+                                 &(struct ask_result){.kind = ASK_HTTP, .http = reply});
 }
 
-static void wait_and_hear(struct play *play, void *exchange, int64_t wait_ms)
+static void wait_and_handle_reply(struct play *play, void *exchange, int64_t wait_ms)
 {
     assert_in_range(wait_ms, 1, 5000);
     play->now_ms += wait_ms;
     const struct moment moment = moment_of(play);
-    play->provider->hear(exchange, &moment, &(struct heard){.kind = ASK_WAIT});
+    play->provider->handle_reply(exchange, &moment, &(struct ask_result){.kind = ASK_WAIT});
 }
 
 static void fail_reply(struct http_reply *reply, enum http_failure failure, bool is_unsent)
@@ -184,7 +185,8 @@ static void fail_reply(struct http_reply *reply, enum http_failure failure, bool
     error_set(&reply->error, FAULT_AGAIN, "ServerUnreachable", "no answer");
 }
 
-static void send_and_hear(struct play *play, void *exchange, const struct http_request *http)
+static void send_and_handle_reply(struct play *play, void *exchange,
+                                  const struct http_request *http)
 {
     struct http_header headers[6] = {{"User-Agent", http->user_agent}};
     struct pihole_reply said = {0};
@@ -213,7 +215,7 @@ static void send_and_hear(struct play *play, void *exchange, const struct http_r
                                     .header_count = said.header_count,
                                     .body = said.body};
     }
-    hear(play, exchange, &reply);
+    handle_reply(play, exchange, &reply);
     model_pihole_end(play->pihole, flight);
 }
 
@@ -231,9 +233,9 @@ static void do_job(struct play *play)
         assert_true(kind == ASK_HTTP || kind == ASK_WAIT);
         assert_true(i < TRIES_MAX);
         if (kind == ASK_WAIT)
-            wait_and_hear(play, exchange, ask.wait_ms);
+            wait_and_handle_reply(play, exchange, ask.wait_ms);
         else
-            send_and_hear(play, exchange, &ask.http);
+            send_and_handle_reply(play, exchange, &ask.http);
     }
     play->provider->end(exchange);
     play->exchanges++;
@@ -243,17 +245,17 @@ static void do_job(struct play *play)
 
 // ---- one round ----------------------------------------------------------------------------------
 
-static void holds(void *context, const struct holding *holding)
+static void report_existing(void *context, const struct existing_set *existing)
 {
     struct play *play = context;
     for (size_t i = 0; i < NAMES; i++) {
-        if (play->wants[i].type != holding->set.type ||
-            !text_is(holding->set.domain, play->wants[i].name))
+        if (play->wants[i].type != existing->set.type ||
+            !text_is(existing->set.domain, play->wants[i].name))
             continue;
-        play->is_held[i] |= !holding->is_ours;
-        if (holding->is_ours)
+        play->is_held[i] |= !existing->is_ours;
+        if (existing->is_ours)
             snprintf(play->stands[i], sizeof play->stands[i], "%.*s%s",
-                     TEXT_ARGS(holding->set.values[0]), holding->set.value_count > 1 ? " +" : "");
+                     TEXT_ARGS(existing->set.values[0]), existing->set.value_count > 1 ? " +" : "");
     }
 }
 
@@ -263,7 +265,8 @@ static bool ask_what_stands(struct play *play)
     memset(play->is_held, 0, sizeof play->is_held);
     arena_reset(play->arena);
     ledger_look(play);
-    play->job = (struct job){.kind = JOB_HEALTH, .holds = holds, .context = play};
+    play->job =
+        (struct job){.kind = JOB_HEALTH, .report_existing = report_existing, .context = play};
     do_job(play);
     return play->job.is_listed;
 }
@@ -573,17 +576,18 @@ enum { MANY = 3400 };
 static const struct text one_address[] = {{"192.168.1.50", 12}};
 static const struct text one_target[] = {{"target.home.lan", 15}};
 
-static void count_holding(void *context, const struct holding *holding)
+static void count_existing(void *context, const struct existing_set *existing)
 {
     size_t *count = context;
-    *count += holding->is_ours;
+    *count += existing->is_ours;
 }
 
 static size_t count_ours(struct play *play)
 {
     size_t count = 0;
     arena_reset(play->arena);
-    play->job = (struct job){.kind = JOB_HEALTH, .holds = count_holding, .context = &count};
+    play->job =
+        (struct job){.kind = JOB_HEALTH, .report_existing = count_existing, .context = &count};
     do_job(play);
     assert_true(play->job.is_listed && !play->job.trouble);
     return count;

@@ -91,7 +91,7 @@ const struct zone *replica_zone(const struct replica *replica, struct dname apex
 {
     const struct published_zone *zone =
         replica->engine ? published_find(engine_published(replica->engine), apex) : NULL;
-    return zone && zone->state != PUBLISHED_HELD ? zone_history_newest(zone->history) : NULL;
+    return zone && zone->state != PUBLISHED_WITHHELD ? zone_history_newest(zone->history) : NULL;
 }
 
 // ---- time ---------------------------------------------------------------------------------------

@@ -101,10 +101,10 @@ static const char *compared(const struct script *script)
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static void tell(struct key_metrics *key_metrics, bool is_ok, const char *format, ...)
+static void report(struct key_metrics *key_metrics, bool is_ok, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void tell(struct key_metrics *key_metrics, bool is_ok, const char *format, ...)
+static void report(struct key_metrics *key_metrics, bool is_ok, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -181,8 +181,8 @@ static char *run_plain(struct key_metrics *key_metrics, const struct script *scr
     struct play play = {
         .stage = stage, .script = script, .with_extras = with_extras, .strike_at = SIZE_MAX};
     bool is_ok = play_run(&play, &err) && keeps_rules(stage, &err);
-    tell(key_metrics, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
-         variant->name, with_extras ? "" : " alone");
+    report(key_metrics, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
+           variant->name, with_extras ? "" : " alone");
     if (!is_ok)
         show_failure(stage, err.text);
     stage_dump_requests(stage, &seen);
@@ -200,8 +200,8 @@ static void compare_models(struct key_metrics *key_metrics, const struct script 
 {
     if (!kept || !renewed || !strcmp(kept, renewed))
         return;
-    tell(key_metrics, false, "%s (%s) differs with renewed models", script->name,
-         store_name(store));
+    report(key_metrics, false, "%s (%s) differs with renewed models", script->name,
+           store_name(store));
     show_difference(kept, renewed);
 }
 
@@ -250,8 +250,8 @@ static void run_compared(struct key_metrics *key_metrics, const struct script *s
         stage_free(stage);
     }
     bool is_same = is_ok && text_equal(buffer_text(&seen[0]), buffer_text(&seen[1]));
-    tell(key_metrics, is_same, "%s (%s, %s) alone and beside", script->name,
-         store_name(variant->store), variant->name);
+    report(key_metrics, is_same, "%s (%s, %s) alone and beside", script->name,
+           store_name(variant->store), variant->name);
     if (is_ok && !is_same)
         show_difference(buffer_text(&seen[0]).at, buffer_text(&seen[1]).at);
     buffer_done(&seen[0]);
@@ -454,8 +454,8 @@ static bool run_point(struct key_metrics *key_metrics, const struct script *scri
     bool is_same = is_ok && is_same_end(script, torment, wanted, buffer_text(&got).at);
     key_metrics->runs++;
     if (!is_same) {
-        tell(key_metrics, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
-             variant->name, torment->name, at);
+        report(key_metrics, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
+               variant->name, torment->name, at);
         show_failure(stage, is_ok ? "it ends otherwise:" : err.text);
         if (is_ok)
             show_difference(wanted, buffer_text(&got).at);
@@ -504,8 +504,8 @@ static void torture(struct key_metrics *key_metrics, const struct script *script
     for (size_t i = 0; is_ok && i < COUNT_OF(torments); i++)
         is_ok &= run_torment(key_metrics, script, variant, &torments[i], &totals,
                              buffer_text(&wanted).at);
-    tell(key_metrics, is_ok, "%s (%s, %s) tortured %u times", script->name,
-         store_name(variant->store), variant->name, key_metrics->runs - before);
+    report(key_metrics, is_ok, "%s (%s, %s) tortured %u times", script->name,
+           store_name(variant->store), variant->name, key_metrics->runs - before);
 }
 
 // ---- main ---------------------------------------------------------------------------------------
@@ -539,7 +539,7 @@ int main(int argc, char **argv)
             run_script(&key_metrics, &script, is_torture);
             script_done(&script);
         } else {
-            tell(&key_metrics, false, "%s", argv[i]);
+            report(&key_metrics, false, "%s", argv[i]);
             printf("# %s\n", err.text);
         }
     }

@@ -58,7 +58,7 @@ static int64_t log_now(void *context)
     return loop_unix_ms(stage->loop);
 }
 
-static void noted(void *context, const struct store_note *note)
+static void noted(void *context, const struct kube_event *note)
 {
     struct stage *stage = context;
     struct buffer name = {0};
@@ -914,7 +914,7 @@ static void dump_objects(struct stage *stage, struct buffer *out)
 }
 
 static const char *const state_names[] = {
-    [PUBLISHED_HELD] = "held", [PUBLISHED_SERVED] = "served", [PUBLISHED_FROZEN] = "frozen"};
+    [PUBLISHED_WITHHELD] = "held", [PUBLISHED_SERVED] = "served", [PUBLISHED_FROZEN] = "frozen"};
 
 const struct published_zone *stage_zone(const struct stage *stage, struct dname apex)
 {

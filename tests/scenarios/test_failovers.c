@@ -115,7 +115,7 @@ static void expect_stored(const struct story *story, const struct replica *repli
     const struct object *object =
         cache_find(replica->store->cache, &zone_kind, TEXT("default"), TEXT("shop"));
     assert_non_null(object);
-    zone_unpack(arena, object_spec(object), object_ours(object), &spec, &status);
+    zone_unpack(arena, object_spec(object), object_managed(object), &spec, &status);
     zone_write_hash(zone, hash);
     if (!text_is(status.hash, hash) || status.serial != zone_serial(zone))
         breach(story, "%zu stands by and answers %u, where the store has %u", replica->at,

@@ -87,7 +87,7 @@ static int64_t now_ms(const struct story *story)
 static void breach(const struct story *story, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
 
-static void tell(const struct story *story)
+static void report(const struct story *story)
 {
     AUTO_BUFFER dump = {0};
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -113,7 +113,7 @@ static void breach(const struct story *story, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (getenv("PIHOLE_STORY"))
-        tell(story);
+        report(story);
     fail_msg("story %" PRIu64 " at %" PRId64 " ms: %s", story->seed, now_ms(story), text);
     abort();
 }

@@ -54,7 +54,7 @@ static void write_file(struct story *story, const char *name, const char *format
 static void look(const struct story *story)
 {
     const struct published_zone *zone = stage_zone(story->stage, shop);
-    if (zone && zone->state != PUBLISHED_HELD && zone_history_newest(zone->history))
+    if (zone && zone->state != PUBLISHED_WITHHELD && zone_history_newest(zone->history))
         model_dns_witness(story->stage->dns, zone_history_newest(zone->history));
     const char *breach = model_dns_breach(story->stage->dns);
     if (breach)

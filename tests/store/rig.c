@@ -278,7 +278,7 @@ void rig_tamper(struct rig *rig, const char *sql)
     assert_true(database_do(database, NULL, sql, ""));
 }
 
-const char *rig_told(struct rig *rig)
+const char *rig_reported(struct rig *rig)
 {
     buffer_clear(&rig->json);
     struct text told = buffer_text(&rig->told);
@@ -331,7 +331,7 @@ bool rig_apply(struct rig *rig, const struct store_apply *apply)
 
 bool rig_claim(struct rig *rig, const struct object *object, const char *claims)
 {
-    const struct store_mark annotation = {.key = TEST_CLAIMS, .value = claims};
+    const struct metadata_change annotation = {.key = TEST_CLAIMS, .value = claims};
     return rig_apply(rig, &(struct store_apply){object, true, &annotation, 1});
 }
 

@@ -17,7 +17,7 @@
 //     struct rig *rig = rig_new();
 //     rig_write(rig, "web.yaml", THING("www", "value: a"));
 //     rig_open(rig);
-//     assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+//     assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
 
 struct rig {
     char dir[TEST_FOLDER_MAX];
@@ -30,7 +30,7 @@ struct rig {
     uint64_t drawn;
     struct store *store; // NULL: not open
     struct log *log;
-    struct buffer told;   // events and more since rig_told, a line each; "." ends a batch
+    struct buffer told;   // events and more since rig_reported, a line each; "." ends a batch
     struct buffer logged; // log lines
     struct buffer why;    // not synced
     struct buffer rows;   // of rig_rows
@@ -89,7 +89,7 @@ const char *rig_rows(struct rig *rig, const char *sql);
 void rig_tamper(struct rig *rig, const char *sql);
 
 // What was told since the last call.
-const char *rig_told(struct rig *rig);
+const char *rig_reported(struct rig *rig);
 const struct object *rig_thing(struct rig *rig, const char *name); // in namespace shop
 const struct object *rig_find(struct rig *rig, enum rig_kind kind, const char *namespace_,
                               const char *name);

@@ -22,8 +22,8 @@ static void first_pass_is_one_batch_then_synced_then_leading(void **state)
     rig_write(rig, "b.yaml", THING("b1", "value: x") THING("b2", "value: x"));
     rig_write(rig, "a.yaml", PLACE("home", "server: x"));
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Place home\nADDED Thing shop/b1\n"
-                                       "ADDED Thing shop/b2\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Place home\nADDED Thing shop/b1\n"
+                                           "ADDED Thing shop/b2\n.\n");
     assert_true(rig->is_synced);
     assert_true(rig->is_leading);
     assert_string_equal(rig_check(rig, "folder"), "ok");
@@ -34,7 +34,7 @@ static void empty_folder_is_synced(void **state)
 {
     struct rig *rig = *state;
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_true(rig->is_synced);
 }
 
@@ -79,7 +79,7 @@ static void restart_of_a_settled_folder_writes_nothing(void **state)
     const struct object *after = rig_thing(rig, "www");
     assert_memory_equal(before->uid, after->uid, 16);
     assert_true(text_equal(object_version(before), object_version(after)));
-    assert_true(text_equal(object_ours(before), object_ours(after)));
+    assert_true(text_equal(object_managed(before), object_managed(after)));
     assert_true(text_equal(object_spec(before), object_spec(after)));
     assert_true(content_id_equal(before->status_id, after->status_id));
     assert_int_equal(before->generation, after->generation);
@@ -94,12 +94,12 @@ static void edit_is_told_after_settling_with_a_new_generation(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a") THING("api", "value: b"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_write(rig, "web.yaml", THING("www", "value: c") THING("api", "value: b"));
     rig_run(rig, 99);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     rig_run(rig, 1);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
     assert_int_equal(rig_thing(rig, "www")->generation, 2);
     assert_int_equal(rig_thing(rig, "api")->generation, 1);
 }
@@ -113,7 +113,7 @@ static unsigned count_lines(const char *text)
 }
 
 // Its documents one by one, a slice of the work each.
-static void step_until_told(struct rig *rig, unsigned lines)
+static void step_until_reported(struct rig *rig, unsigned lines)
 {
     for (unsigned known = 0; known < lines;) {
         assert_true(virtual_loop_step(rig->loop));
@@ -130,24 +130,24 @@ static void file_is_read_over_several_steps_and_is_whole_all_the_same(void **sta
               THING("a", "value: x") THING("b", "value: x") THING("c", "value: x")
                   THING("d", "value: x"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     virtual_loop_slow_down(rig->loop, 20);
     rig_write(rig, "web.yaml",
               THING("d", "value: y") THING("a", "value: y") THING("e", "value: y")
                   THING("b", "value: y") THING("f", "value: y"));
-    step_until_told(rig, 2);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/d\nMODIFIED Thing shop/a\n");
+    step_until_reported(rig, 2);
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/d\nMODIFIED Thing shop/a\n");
     assert_int_equal(rig_thing(rig, "c")->deleted_s, 0);
     rig_write(rig, "web.yaml", THING("a", "value: z"));
-    step_until_told(rig, 2);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/e\nMODIFIED Thing shop/b\n");
+    step_until_reported(rig, 2);
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/e\nMODIFIED Thing shop/b\n");
     assert_int_equal(rig_thing(rig, "c")->deleted_s, 0);
     virtual_loop_slow_down(rig->loop, 0);
     rig_run(rig, 1000);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/f\n.\n"
-                                       "MODIFIED Thing shop/a\nDELETED Thing shop/b\n"
-                                       "DELETED Thing shop/d\nDELETED Thing shop/e\n"
-                                       "DELETED Thing shop/f\nDELETED Thing shop/c\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/f\n.\n"
+                                           "MODIFIED Thing shop/a\nDELETED Thing shop/b\n"
+                                           "DELETED Thing shop/d\nDELETED Thing shop/e\n"
+                                           "DELETED Thing shop/f\nDELETED Thing shop/c\n.\n");
 }
 
 static void ask_to_release(struct rig *rig, const char *name)
@@ -165,20 +165,20 @@ static void answer_does_not_end_the_batch_of_a_half_read_file(void **state)
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "gone"), "[]"));
     rig_take_away(rig, "gone.yaml");
-    rig_told(rig);
+    rig_reported(rig);
     virtual_loop_slow_down(rig->loop, 20);
     rig_write(rig, "web.yaml",
               THING("a", "value: y") THING("c", "value: y") THING("d", "value: y"));
-    step_until_told(rig, 1);
+    step_until_reported(rig, 1);
     ask_to_release(rig, "gone");
     while (!rig->is_answered)
         assert_true(virtual_loop_step(rig->loop));
     assert_true(rig->is_ok);
     virtual_loop_slow_down(rig->loop, 0);
     rig_run(rig, 1000);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a\nADDED Thing shop/c\n"
-                                       "DELETED Thing shop/gone\nADDED Thing shop/d\n"
-                                       "DELETED Thing shop/b\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/a\nADDED Thing shop/c\n"
+                                           "DELETED Thing shop/gone\nADDED Thing shop/d\n"
+                                           "DELETED Thing shop/b\n.\n");
 }
 
 static void half_read_file_is_read_anew_by_the_next_process(void **state)
@@ -186,13 +186,13 @@ static void half_read_file_is_read_anew_by_the_next_process(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("a", "value: x") THING("b", "value: x"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     virtual_loop_slow_down(rig->loop, 20);
     rig_write(rig, "web.yaml", THING("a", "value: y") THING("b", "value: y"));
-    step_until_told(rig, 1);
+    step_until_reported(rig, 1);
     virtual_loop_slow_down(rig->loop, 0);
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/a\nADDED Thing shop/b\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/a\nADDED Thing shop/b\n.\n");
     assert_int_equal(rig_thing(rig, "b")->generation, 2);
 }
 
@@ -201,15 +201,15 @@ static void steady_changes_are_looked_at_within_a_second(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     for (int i = 0; i < 19; i++) {
         rig_write(rig, "web.yaml", THING("www", "value: c"));
         rig_run(rig, 50);
     }
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     rig_write(rig, "web.yaml", THING("www", "value: c"));
     rig_run(rig, 50);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
 }
 
 // It writes on while the folder is looked at, and ends a while later.
@@ -223,7 +223,7 @@ static void what_a_slow_editor_has_not_written_yet_is_not_gone(void **state)
               THING("a", "value: w") THING("b", "value: x") THING("c", "value: x"));
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "c"), "[]"));
-    rig_told(rig);
+    rig_reported(rig);
     for (int i = 0; i < 45; i++) {
         if (i % 15 == 0)
             buffer_add_text(&text, parts[i / 15]);
@@ -233,7 +233,7 @@ static void what_a_slow_editor_has_not_written_yet_is_not_gone(void **state)
         assert_true(i < 15 || rig_thing(rig, "a")->generation == 2);
     }
     rig_run(rig, 1000);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/a\n.\n");
     assert_int_equal(rig_thing(rig, "c")->deleted_s, 0);
     rig_change(rig, "web.yaml", THING("a", "value: x"));
     assert_null(rig_thing(rig, "b"));
@@ -246,7 +246,7 @@ static void what_is_gone_is_believed_after_a_while_however_busy_the_folder_is(vo
     rig_write(rig, "busy.yaml", THING("busy", "value: x"));
     rig_write(rig, "web.yaml", THING("www", "value: x"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_remove(rig, "web.yaml");
     for (int i = 0; i < 70; i++) {
         rig_write(rig, "busy.yaml", i % 2 ? THING("busy", "value: x") : THING("busy", "value: y"));
@@ -263,16 +263,16 @@ static void what_moves_back_behind_the_reader_is_not_gone(void **state)
     rig_write(rig, "a.yaml", THING("a", "value: x"));
     rig_write(rig, "b.yaml", THING("b", "value: x") THING("c", "value: x") THING("d", "value: x"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_write(rig, "a.yaml", THING("b", "value: y") THING("c", "value: y"));
     rig_write(rig, "b.yaml", THING("a", "value: y") THING("d", "value: y"));
     virtual_loop_slow_down(rig->loop, 20);
-    step_until_told(rig, 2);
+    step_until_reported(rig, 2);
     rig_write(rig, "a.yaml", THING("a", "value: z"));
     rig_write(rig, "b.yaml", THING("b", "value: z") THING("c", "value: z") THING("d", "value: z"));
     virtual_loop_slow_down(rig->loop, 0);
     rig_run(rig, 2000);
-    assert_null(strstr(rig_told(rig), "DELETED"));
+    assert_null(strstr(rig_reported(rig), "DELETED"));
 }
 
 static void labels_and_formatting_make_no_generation(void **state)
@@ -280,14 +280,14 @@ static void labels_and_formatting_make_no_generation(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml", "# just a comment\n" THING("www", "value: \"a\""));
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     rig_change(rig, "web.yaml",
                "{\"apiVersion\":\"test.example.org/v1\",\"kind\":\"Thing\",\"metadata\":"
                "{\"name\":\"www\",\"namespace\":\"shop\",\"annotations\":{\"paused\":\"true\"}},"
                "\"spec\":{\"value\":\"a\"}}");
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
     assert_int_equal(rig_thing(rig, "www")->generation, 1);
 }
 
@@ -298,7 +298,7 @@ static void document_without_namespace_is_in_default(void **state)
               "apiVersion: test.example.org/v1\nkind: Thing\nmetadata: {name: www}\n"
               "spec: {value: a}\n");
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing default/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing default/www\n.\n");
 }
 
 static void gone_document_without_finalizer_is_deleted_at_once(void **state)
@@ -306,13 +306,13 @@ static void gone_document_without_finalizer_is_deleted_at_once(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a") THING("api", "value: b"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml", THING("www", "value: a"));
-    assert_string_equal(rig_told(rig), "DELETED Thing shop/api\n.\n");
+    assert_string_equal(rig_reported(rig), "DELETED Thing shop/api\n.\n");
     assert_null(rig_thing(rig, "api"));
     assert_null(strstr(rig_read(rig, "web.yaml.status"), "shop/api"));
     rig_take_away(rig, "web.yaml");
-    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "DELETED Thing shop/www\n.\n");
     assert_false(rig_has(rig, "web.yaml.status"));
 }
 
@@ -323,19 +323,19 @@ static void finalizer_holds_a_deletion(void **state)
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     assert_true(rig->object->has_finalizer);
-    rig_told(rig);
+    rig_reported(rig);
     rig_take_away(rig, "web.yaml");
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www in deletion\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www in deletion\n.\n");
     const struct object *object = rig_thing(rig, "www");
     assert_int_equal(object->deleted_s, RIG_START_S);
     struct pack_reader spec = pack_open(object_spec(object));
     assert_true(text_is(unpack_text(&spec), "a"));
-    struct pack_reader ours = pack_open(object_ours(object));
+    struct pack_reader ours = pack_open(object_managed(object));
     assert_true(text_is(unpack_text(&ours), "[1]"));
     assert_true(rig_has(rig, "web.yaml.status"));
     assert_true(rig_release(rig, object));
     assert_false(rig->object->has_finalizer);
-    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "DELETED Thing shop/www\n.\n");
     rig_run(rig, 100);
     assert_null(rig_thing(rig, "www"));
     assert_false(rig_has(rig, "web.yaml.status"));
@@ -349,14 +349,14 @@ static void deletion_survives_a_restart(void **state)
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     rig_take_away(rig, "web.yaml");
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www in deletion\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www in deletion\n.\n");
     const struct object *object = rig_thing(rig, "www");
     struct pack_reader spec = pack_open(object_spec(object));
     assert_true(text_is(unpack_text(&spec), "a"));
     assert_true(rig_release(rig, object));
     rig_run(rig, 100);
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
 }
 
 static void document_removed_while_down_is_deleted_at_the_start(void **state)
@@ -369,8 +369,8 @@ static void document_removed_while_down_is_deleted_at_the_start(void **state)
     rig_drop(rig);
     rig_remove(rig, "web.yaml");
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n"
-                                       "MODIFIED Thing shop/www in deletion\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n"
+                                           "MODIFIED Thing shop/www in deletion\n.\n");
 }
 
 static void document_that_comes_back_in_deletion_is_made_again(void **state)
@@ -382,14 +382,14 @@ static void document_that_comes_back_in_deletion_is_made_again(void **state)
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     memcpy(uid, rig->object->uid, 16);
     rig_take_away(rig, "web.yaml");
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml", THING("www", "value: b"));
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&spec), "a"));
     assert_true(rig_release(rig, rig_thing(rig, "www")));
     rig_run(rig, 100);
-    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\nADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "DELETED Thing shop/www\n.\nADDED Thing shop/www\n.\n");
     assert_memory_not_equal(uid, rig_thing(rig, "www")->uid, 16);
     assert_int_equal(rig_thing(rig, "www")->deleted_s, 0);
 }
@@ -401,11 +401,11 @@ static void annotations_reach_an_object_in_deletion(void **state)
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     rig_take_away(rig, "web.yaml");
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml",
                "apiVersion: test.example.org/v1\nkind: Thing\nmetadata:\n  name: www\n"
                "  namespace: shop\n  annotations: {paused: \"yes\"}\nspec: {value: other}\n");
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www in deletion\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www in deletion\n.\n");
     struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&spec), "a"));
     unpack_signed(&spec);
@@ -422,17 +422,17 @@ static void document_that_moves_between_files_is_the_same_object(void **state)
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     assert_true(rig_patch(rig, rig->object, "{\"state\":\"Created\"}"));
     memcpy(uid, rig->object->uid, 16);
-    rig_told(rig);
+    rig_reported(rig);
     rig_write(rig, "b.yaml", THING("api", "value: b"));
     rig_change(rig, "c.yaml", THING("www", "value: a"));
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_memory_equal(uid, rig_thing(rig, "www")->uid, 16);
     assert_null(strstr(rig_read(rig, "b.yaml.status"), "shop/www"));
     assert_non_null(strstr(rig_read(rig, "c.yaml.status"), "state: Created"));
     rig_write(rig, "c.yaml", "");
     rig_remove(rig, "c.yaml");
     rig_change(rig, "a.yaml", THING("www", "value: a"));
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_memory_equal(uid, rig_thing(rig, "www")->uid, 16);
     assert_false(rig_has(rig, "c.yaml.status"));
     assert_non_null(strstr(rig_read(rig, "a.yaml.status"), "state: Created"));
@@ -451,7 +451,7 @@ static void document_that_moved_while_down_is_the_same_object(void **state)
     rig_remove(rig, "b.yaml");
     rig_write(rig, "sub/c.yaml", THING("www", "value: a"));
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     assert_memory_equal(uid, rig_thing(rig, "www")->uid, 16);
     assert_true(rig_thing(rig, "www")->has_finalizer);
     assert_false(rig_has(rig, "b.yaml.status"));
@@ -537,9 +537,9 @@ static void new_folder_is_watched(void **state)
     struct rig *rig = *state;
     rig_open(rig);
     rig_change(rig, "new/er/web.yaml", THING("www", "value: a"));
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     rig_change(rig, "new/er/api.yaml", THING("api", "value: a"));
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/api\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/api\n.\n");
 }
 
 static void list_objects_are_opened(void **state)
@@ -551,7 +551,7 @@ static void list_objects_are_opened(void **state)
               "x}}\n"
               "- {apiVersion: test.example.org/v1, kind: Place, metadata: {name: b}, spec: {}}\n");
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing default/a\nADDED Place b\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing default/a\nADDED Place b\n.\n");
 }
 
 static void files_that_are_no_manifests_are_skipped(void **state)
@@ -563,7 +563,7 @@ static void files_that_are_no_manifests_are_skipped(void **state)
         rig_write(rig, names[i], THING("www", "value: a"));
     rig_write(rig, "ok.yml", THING("yml", "value: a"));
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/yml\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/yml\n.\n");
 }
 
 static void a_reply_does_not_lead_back_behind_an_edit(void **state)
@@ -587,7 +587,7 @@ static void what_we_make_is_a_manifest_beside_the_state(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     assert_true(rig_put(rig, "zones", rig_thing(rig, "www"), "{\"a\":\"1\",\"b\":\"2\"}", NULL));
     assert_null(rig->object);
     assert_non_null(strstr(rig_read(rig, MADE), "kind: Token\nmetadata:\n  name: zones\n"));
@@ -595,7 +595,7 @@ static void what_we_make_is_a_manifest_beside_the_state(void **state)
     assert_true(rig_put(rig, "zones", rig_thing(rig, "www"), "{\"c\":\"3\"}", "[\"b\",\"d\"]"));
     assert_non_null(strstr(rig_read(rig, MADE), "data:\n  c: \"3\"\n  b: \"2\"\n"));
     rig_run(rig, 2000);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
 }
 
 static void what_we_made_and_cannot_read_stays_as_it_is(void **state)
@@ -641,17 +641,17 @@ static void a_child_is_an_object_like_those_of_users(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     assert_true(
         rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
     rig_run(rig, 300);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/child\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/child\n.\n");
     assert_true(rig_claim(rig, rig_thing(rig, "child"), "x"));
     assert_true(rig_patch(rig, rig_thing(rig, "child"), "{\"state\":\"Made\"}"));
     rig_run(rig, 1000);
     assert_non_null(strstr(rig_read(rig, CHILD ".status"), "state: Made"));
     assert_non_null(strstr(rig_list(rig, false), CHILD " Thing child"));
-    rig_told(rig);
+    rig_reported(rig);
     rig_restart(rig);
     assert_non_null(strstr(rig_get(rig, RIG_THING, "shop", "child"), "\"state\":\"Made\""));
     assert_true(rig_release(rig, rig_thing(rig, "child")));
@@ -718,9 +718,9 @@ static void a_child_goes_with_its_owner(void **state)
     // While nobody is there: it is gone before anybody hears that all is read.
     rig_drop(rig);
     rig_remove(rig, "mail.yaml");
-    rig_told(rig);
+    rig_reported(rig);
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/other\nDELETED Thing shop/other\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/other\nDELETED Thing shop/other\n.\n");
     assert_null(rig_thing(rig, "other"));
 }
 
@@ -754,9 +754,9 @@ static void an_edit_that_another_text_was_made_to_hide_is_read(void **state)
     memset(strstr(after, "aaaaaaaa"), 'b', 8);
     rig_write(rig, "web.yaml", before);
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml", after);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/a\n.\n");
 }
 
 int main(void)

@@ -27,7 +27,7 @@ static void broken_document_leaves_its_neighbours_alone(void **state)
     rig_write(rig, "web.yaml",
               THING("a", "value: x") THING("b", "value: 5") THING("c", "value: x"));
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/a\nADDED Thing shop/c\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/a\nADDED Thing shop/c\n.\n");
     assert_string_equal(rig_check(rig, "manifests"),
                         "1 refused: web.yaml:16:3: spec.value: expected text, found a number: "
                         "quote it");
@@ -40,7 +40,7 @@ static void broken_document_leaves_its_neighbours_alone(void **state)
     assert_non_null(strstr(rig_read(rig, ".signpost/events.jsonl"), "\"InvalidManifest\""));
     rig_change(rig, "web.yaml",
                THING("a", "value: x") THING("b", "value: y") THING("c", "value: x"));
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/b\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/b\n.\n");
     assert_string_equal(rig_check(rig, "manifests"), "ok");
     assert_null(strstr(rig_read(rig, "web.yaml.status"), "broken"));
 }
@@ -51,19 +51,19 @@ static void broken_document_keeps_its_last_good_object(void **state)
     rig_write(rig, "web.yaml", THING("a", "value: x"));
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "a"), "[1]"));
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml", THING("a", "valeu: y"));
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_non_null(strstr(rig_check(rig, "manifests"), "did you mean value?"));
     assert_true(rig_patch(rig, rig_thing(rig, "a"), "{\"state\":\"Created\"}"));
     rig_run(rig, 100);
     assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "error: \"web.yaml:"));
     assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "state: Created"));
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/a\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/a\n.\n");
     assert_true(rig_thing(rig, "a")->has_finalizer);
     rig_take_away(rig, "web.yaml");
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a in deletion\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/a in deletion\n.\n");
 }
 
 static size_t count_of(const char *text, const char *part)
@@ -122,14 +122,14 @@ static void syntax_error_keeps_all_objects_of_the_file(void **state)
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "a"), "[1]"));
     rig_run(rig, 100);
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml", "apiVersion: [oops\n");
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "\nerror: \"web.yaml:"));
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/a\nADDED Thing shop/b\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/a\nADDED Thing shop/b\n.\n");
     rig_change(rig, "web.yaml", THING("b", "value: x"));
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/a in deletion\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/a in deletion\n.\n");
     assert_null(strstr(rig_read(rig, "web.yaml.status"), "error"));
 }
 
@@ -138,9 +138,9 @@ static void document_without_a_kind_may_be_any_object_of_the_file(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("a", "value: x") THING("b", "value: x"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml", THING("a", "value: x") "---\nmetadata: {name: b}\n");
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_string_equal(rig_check(rig, "manifests"),
                         "1 refused: web.yaml:10:1: apiVersion is required");
 }
@@ -153,7 +153,7 @@ static void unknown_kinds_are_told_once_and_skipped(void **state)
               "{apiVersion: apps/v1, kind: Deployment, metadata: {name: y}}\n"
               "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: y}}\n");
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_string_equal(rig_check(rig, "manifests"), "ok");
     const char *first = strstr(rig->logged.at, "apps/v1 Deployment");
     assert_non_null(first);
@@ -183,22 +183,22 @@ static void first_path_holds_an_identity(void **state)
     rig_write(rig, "b.yaml", THING("www", "value: b"));
     rig_write(rig, "c.yaml", THING("www", "value: c"));
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     assert_string_equal(
         rig_check(rig, "manifests"),
         "1 refused: c.yaml:2:1: Duplicate: Thing shop/www stands in b.yaml already; "
         "remove one of the two");
     assert_non_null(strstr(rig_read(rig, "c.yaml.status"), "Duplicate"));
     rig_change(rig, "a.yaml", THING("www", "value: a"));
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
     assert_non_null(strstr(rig_check(rig, "manifests"), "2 refused: "));
     rig_take_away(rig, "a.yaml");
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
     struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&spec), "b"));
     rig_remove(rig, "b.yaml");
     rig_take_away(rig, "c.yaml");
-    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "DELETED Thing shop/www\n.\n");
     assert_string_equal(rig_check(rig, "manifests"), "ok");
     assert_false(rig_has(rig, "c.yaml.status"));
 }
@@ -208,7 +208,7 @@ static void duplicate_in_one_file_is_refused(void **state)
     struct rig *rig = *state;
     rig_write(rig, "b.yaml", THING("www", "value: b") THING("www", "value: c"));
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&spec), "b"));
     assert_non_null(strstr(rig_check(rig, "manifests"), "b.yaml:10:1: Duplicate"));
@@ -220,14 +220,14 @@ static void file_that_is_too_large_keeps_its_objects(void **state)
     autofree char *text = mem_new(1, (17 << 20) + 1);
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     memset(text, '#', 17 << 20);
     rig_change(rig, "web.yaml", text);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_non_null(
         strstr(rig_check(rig, "manifests"), "is larger than 16777216 octets; split it"));
     rig_change(rig, "web.yaml", THING("www", "value: b"));
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
 }
 
 static void object_that_is_too_large_is_refused_alone(void **state)
@@ -241,7 +241,7 @@ static void object_that_is_too_large_is_refused_alone(void **state)
     buffer_add_char(&text, '\n');
     rig_write(rig, "web.yaml", text.at);
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     assert_non_null(strstr(rig_check(rig, "manifests"), "web.yaml:10:1: is larger than 2097152"));
 }
 
@@ -250,8 +250,8 @@ static void notes_are_lines_of_the_events_file(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    struct store_note note = {rig_thing(rig, "www"), true, "Orphaned", "Delete", "left behind"};
-    store_note(rig->store, &note);
+    struct kube_event note = {rig_thing(rig, "www"), true, "Orphaned", "Delete", "left behind"};
+    store_publish_event(rig->store, &note);
     rig_run(rig, 0);
     const char *events = rig_read(rig, ".signpost/events.jsonl");
     assert_non_null(strstr(events, "\"type\":\"Warning\",\"reason\":\"Orphaned\",\"action\":"
@@ -276,7 +276,7 @@ static void folder_in_the_place_of_a_status_file_refuses_that_manifest_alone(voi
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_write(rig, "api.yaml", THING("api", "value: a"));
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/api\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/api\n.\n");
     const char *check = rig_check(rig, "manifests");
     assert_non_null(strstr(check, "1 refused: web.yaml: "));
     assert_non_null(strstr(check, "web.yaml.status is a folder and stands where the status of "
@@ -325,12 +325,12 @@ static void empty_file_is_taken_for_half_written(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_write(rig, "web.yaml", "");
     rig_run(rig, 4500);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     rig_run(rig, 1700);
-    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "DELETED Thing shop/www\n.\n");
 }
 
 static void half_written_file_that_is_filled_changes_nothing(void **state)
@@ -338,12 +338,12 @@ static void half_written_file_that_is_filled_changes_nothing(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_write(rig, "web.yaml", "");
     rig_run(rig, 3000);
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_run(rig, 10000);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
 }
 
 static void empty_file_at_the_start_keeps_its_objects(void **state)
@@ -354,9 +354,9 @@ static void empty_file_at_the_start_keeps_its_objects(void **state)
     rig_drop(rig);
     rig_write(rig, "web.yaml", "");
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     rig_run(rig, 7000);
-    assert_string_equal(rig_told(rig), "DELETED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "DELETED Thing shop/www\n.\n");
 }
 
 static void write_many(struct rig *rig, const char *path, int count)
@@ -372,9 +372,9 @@ static void folder_that_is_suddenly_empty_is_not_believed(void **state)
     struct rig *rig = *state;
     write_many(rig, "a.yaml", 12);
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_take_away(rig, "a.yaml");
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_false(rig->is_synced);
     assert_string_equal(rig->why.at,
                         "no manifests where 12 were known; start with --allow-empty if "
@@ -383,7 +383,7 @@ static void folder_that_is_suddenly_empty_is_not_believed(void **state)
     write_many(rig, "a.yaml", 11);
     rig_run(rig, 300);
     assert_true(rig->is_synced);
-    assert_string_equal(rig_told(rig), "DELETED Thing shop/n11\n.\n");
+    assert_string_equal(rig_reported(rig), "DELETED Thing shop/n11\n.\n");
 }
 
 static void folder_that_is_empty_at_the_start_is_not_believed(void **state)
@@ -396,12 +396,12 @@ static void folder_that_is_empty_at_the_start_is_not_believed(void **state)
     rig_restart(rig);
     assert_false(rig->is_synced);
     assert_false(rig->is_leading);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_non_null(strstr(rig->why.at, "no manifests where 12 were known"));
     rig->allow_empty = true;
     rig_restart(rig);
     assert_true(rig->is_synced);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
 }
 
 static void manifests_that_come_back_after_an_empty_start_are_synced(void **state)
@@ -426,7 +426,7 @@ static void few_objects_may_all_go_at_once(void **state)
     struct rig *rig = *state;
     write_many(rig, "a.yaml", 9);
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_take_away(rig, "a.yaml");
     assert_int_equal(cache_count(rig->store->cache, NULL), 0);
     assert_true(rig->is_synced);
@@ -439,18 +439,18 @@ static void folder_that_vanishes_deletes_nothing(void **state)
     test_folder_make(rig->state_dir);
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     buffer_printf(&away, "%s.away", rig->dir);
     assert_int_equal(rename(rig->dir, away.at), 0);
     rig_run(rig, 61000);
     assert_false(rig->is_synced);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_int_equal(rename(away.at, rig->dir), 0);
     rig_run(rig, 6000);
     assert_true(rig->is_synced);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     rig_change(rig, "web.yaml", THING("www", "value: b"));
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
 }
 
 static void folder_that_cannot_be_read_does_not_open(void **state)
@@ -473,7 +473,7 @@ static void folder_without_room_for_its_state_says_where_else(void **state)
     rig_drop(rig);
     faulty_disk_fill(rig->disk, false);
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
 }
 
 static void link_out_of_the_folder_is_not_followed(void **state)
@@ -498,7 +498,7 @@ static void link_out_of_the_folder_is_not_followed(void **state)
                         "y.yaml Thing y\n");
     rig_open(rig);
     test_folder_remove(outside);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/y\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/y\n.\n");
     assert_non_null(strstr(rig_check(rig, "manifests"), "x.yaml: is a link out of the folder"));
 }
 
@@ -516,11 +516,11 @@ static void swapped_links_of_a_mounted_config_map_are_seen(void **state)
     assert_int_equal(symlink("..1", data.at), 0);
     assert_int_equal(symlink("..data/web.yaml", file.at), 0);
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     assert_int_equal(symlink("..2", next.at), 0);
     assert_int_equal(rename(next.at, data.at), 0);
     rig_run(rig, 300);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
 }
 
 static void scan_finds_what_inotify_missed(void **state)
@@ -531,12 +531,12 @@ static void scan_finds_what_inotify_missed(void **state)
     buffer_printf(&link, "%s/web.yaml", rig->dir);
     assert_int_equal(symlink(".hidden/web", link.at), 0);
     rig_open(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     rig_write(rig, ".hidden/web", THING("www", "value: bb"));
     rig_run(rig, 55000);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     rig_run(rig, 6000);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
 }
 
 // ---- a failing disk -----------------------------------------------------------------------------
@@ -555,12 +555,12 @@ static void claim_waits_while_the_disk_is_full(void **state)
     assert_false(rig_thing(rig, "www")->has_finalizer);
     assert_true(rig_has_logged(rig, "the store cannot write"));
     assert_false(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
-    rig_told(rig);
+    rig_reported(rig);
     rig_run(rig, 3000);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     faulty_disk_fill(rig->disk, false);
     rig_run(rig, 1100);
-    assert_string_equal(rig_told(rig), "WRITABLE\n");
+    assert_string_equal(rig_reported(rig), "WRITABLE\n");
     assert_string_equal(rig_check(rig, "store"), "ok");
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     rig_restart(rig);
@@ -591,12 +591,12 @@ static void deletion_that_cannot_be_written_is_told_later(void **state)
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     rig_run(rig, 100);
-    rig_told(rig);
+    rig_reported(rig);
     faulty_disk_fault(rig->disk, 0, DISK_FAILS);
     rig_take_away(rig, "web.yaml");
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     rig_run(rig, 3000);
-    assert_string_equal(rig_told(rig), "WRITABLE\nMODIFIED Thing shop/www in deletion\n.\n");
+    assert_string_equal(rig_reported(rig), "WRITABLE\nMODIFIED Thing shop/www in deletion\n.\n");
 }
 
 // ---- two processes ------------------------------------------------------------------------------
@@ -637,7 +637,7 @@ static void standby_takes_over_with_what_the_leader_wrote(void **state)
     rig_write(rig, "web.yaml", THING("www", "value: a") THING("gone", "value: a"));
     rig_open(rig);
     rig_open(other);
-    rig_told(other);
+    rig_reported(other);
     other->drawn = 77;
     rig_write(rig, "api.yaml", THING("api", "value: a"));
     rig_run(other, 500);
@@ -648,7 +648,7 @@ static void standby_takes_over_with_what_the_leader_wrote(void **state)
     rig_run(other, 500);
     uint8_t uid[16];
     memcpy(uid, rig_thing(rig, "api")->uid, 16);
-    rig_told(other);
+    rig_reported(other);
     rig_drop(rig);
     rig_run(other, 2000);
     assert_true(other->is_leading);

@@ -78,7 +78,7 @@ static void claims_can_change_in_deletion(void **state)
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     rig_take_away(rig, "web.yaml");
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[2]"));
-    struct pack_reader ours = pack_open(object_ours(rig_thing(rig, "www")));
+    struct pack_reader ours = pack_open(object_managed(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&ours), "[2]"));
     assert_int_equal(rig_thing(rig, "www")->deleted_s, RIG_START_S);
 }
@@ -125,23 +125,23 @@ static void status_and_claims_give_no_event(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     assert_true(rig_patch(rig, rig->object, "{\"state\":\"Created\"}"));
     assert_ptr_equal(rig->object, rig_thing(rig, "www"));
     rig_run(rig, 61000);
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
 }
 
 static void annotation_is_removed_by_null(void **state)
 {
     struct rig *rig = *state;
-    const struct store_mark gone = {.key = RIG_CLAIMS};
+    const struct metadata_change gone = {.key = RIG_CLAIMS};
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     assert_true(rig_apply(rig, &(struct store_apply){rig->object, false, &gone, 1}));
-    struct pack_reader ours = pack_open(object_ours(rig->object));
+    struct pack_reader ours = pack_open(object_managed(rig->object));
     assert_null(unpack_text(&ours).at);
     assert_true(rig->object->has_finalizer);
 }
@@ -151,20 +151,20 @@ static void immutable_field_keeps_the_last_good_object(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a\n  place: here"));
     rig_open(rig);
-    rig_told(rig);
+    rig_reported(rig);
     rig_change(rig, "web.yaml", THING("www", "value: b\n  place: there"));
-    assert_string_equal(rig_told(rig), "");
+    assert_string_equal(rig_reported(rig), "");
     assert_int_equal(rig_thing(rig, "www")->generation, 1);
     assert_string_equal(rig_check(rig, "manifests"),
                         "1 refused: web.yaml:9:3: spec.place is immutable");
     assert_non_null(strstr(rig_read(rig, "web.yaml.status"),
                            "error: \"web.yaml:9:3: spec.place is immutable\"\n"));
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&spec), "a"));
     rig_change(rig, "web.yaml", THING("www", "value: b\n  place: here"));
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
     assert_string_equal(rig_check(rig, "manifests"), "ok");
     assert_null(strstr(rig_read(rig, "web.yaml.status"), "error:"));
 }
@@ -182,7 +182,7 @@ static void claim_is_on_the_disk_when_it_is_answered(void **state)
     assert_non_null(strstr(rows, "- test.example.org/finalizer"));
     assert_string_equal(rig_rows(rig, "SELECT count(*) || path FROM objects"), "1web.yaml\n");
     rig_restart(rig);
-    struct pack_reader ours = pack_open(object_ours(rig_thing(rig, "www")));
+    struct pack_reader ours = pack_open(object_managed(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&ours), "[1]"));
     assert_true(rig_thing(rig, "www")->has_finalizer);
 }
@@ -191,7 +191,7 @@ static void claim_is_on_the_disk_when_it_is_answered(void **state)
 static unsigned claim_together(struct rig *rig, const char *const *names, size_t count,
                                const char *value)
 {
-    const struct store_mark claims = {.key = RIG_CLAIMS, .value = value};
+    const struct metadata_change claims = {.key = RIG_CLAIMS, .value = value};
     rig_run(rig, 1000);
     unsigned calls = faulty_disk_calls(rig->disk);
     for (size_t i = 0; i < count; i++)
@@ -221,7 +221,8 @@ static void claims_of_one_turn_share_one_commit(void **state)
 static void two_claims_of_one_object_in_one_turn_both_count(void **state)
 {
     struct rig *rig = *state;
-    const struct store_mark one = {.key = "one", .value = "1"}, two = {.key = "two", .value = "2"};
+    const struct metadata_change one = {.key = "one", .value = "1"},
+                                 two = {.key = "two", .value = "2"};
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
     const struct object *seen = rig_thing(rig, "www");
@@ -266,13 +267,13 @@ static void folder_removed_with_its_status_files_keeps_its_claims(void **state)
     rig_open(rig);
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     rig_run(rig, 100);
-    rig_told(rig);
+    rig_reported(rig);
     AUTO_BUFFER sub = {0};
     buffer_printf(&sub, "%s/sub", rig->dir);
     test_folder_remove(sub.at);
     rig_run(rig, 300);
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www in deletion\n.\n");
-    struct pack_reader ours = pack_open(object_ours(rig_thing(rig, "www")));
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www in deletion\n.\n");
+    struct pack_reader ours = pack_open(object_managed(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&ours), "[1]"));
     struct pack_reader spec = pack_open(object_spec(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&spec), "a"));
@@ -295,7 +296,7 @@ static void folder_removed_while_down_keeps_its_claims_however_long_the_start_ta
     rig_run(rig, 10000);
     assert_non_null(rig_thing(rig, "www"));
     assert_true(rig_thing(rig, "www")->deleted_s > 0);
-    struct pack_reader ours = pack_open(object_ours(rig_thing(rig, "www")));
+    struct pack_reader ours = pack_open(object_managed(rig_thing(rig, "www")));
     assert_true(text_is(unpack_text(&ours), "[1]"));
 }
 
@@ -322,7 +323,7 @@ static void state_does_not_grow_with_changes(void **state)
     rig_restart(rig);
     assert_true(rig_thing(rig, "api")->has_finalizer);
     assert_null(rig_thing(rig, "old"));
-    struct pack_reader ours = pack_open(object_ours(rig_thing(rig, "www")));
+    struct pack_reader ours = pack_open(object_managed(rig_thing(rig, "www")));
     assert_int_equal(unpack_text(&ours).at[0], 'a' + 14);
 }
 
@@ -388,7 +389,7 @@ static void documents_of_kinds_that_are_not_served_stay_in_the_status_file(void 
     rig_run(rig, 100);
     rig->kind_count = 1;
     rig_restart(rig);
-    assert_string_equal(rig_told(rig), "ADDED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "ADDED Thing shop/www\n.\n");
     assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"count\":1}"));
     rig_run(rig, 100);
     rig->kind_count = 0;

@@ -488,10 +488,10 @@ static void manifest_corrected_while_its_status_file_went_is_read(void **state)
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
     rig_run(rig, 1000);
-    rig_told(rig);
+    rig_reported(rig);
     rig_remove(rig, "web.yaml.status");
     rig_change(rig, "web.yaml", THING("www", "value: b"));
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
     assert_int_equal(rig_thing(rig, "www")->generation, 2);
     rig_run(rig, 1000);
     assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "value: b"));
@@ -507,10 +507,10 @@ static void generation_goes_on_when_only_older_things_are_kept(void **state)
     rig_change(rig, "web.yaml", THING("www", "value: c"));
     rig_run(rig, 1000);
     assert_int_equal(rig_thing(rig, "www")->generation, 3);
-    rig_told(rig);
+    rig_reported(rig);
     rig_remove(rig, "web.yaml.status");
     rig_change(rig, "web.yaml", THING("www", "value: a"));
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
     assert_int_equal(rig_thing(rig, "www")->generation, 4);
     assert_non_null(strstr(rig_get(rig, RIG_THING, "shop", "www"), "\"[1]\""));
 }
@@ -524,7 +524,7 @@ static void removed_status_file_is_made_again(void **state)
     assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
     assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"state\":\"Created\"}"));
     rig_run(rig, 1000);
-    rig_told(rig);
+    rig_reported(rig);
     rig_take_away(rig, "web.yaml.status");
     rig_take_away(rig, "bad.yaml.status");
     const char *status = rig_read(rig, "web.yaml.status");
@@ -533,7 +533,7 @@ static void removed_status_file_is_made_again(void **state)
     assert_non_null(strstr(rig_read(rig, "bad.yaml.status"), "did you mean value?"));
     assert_non_null(strstr(rig_get(rig, RIG_THING, "shop", "www"), "\"[1]\""));
     // Its status is not kept: who writes it is told, and writes it again.
-    assert_string_equal(rig_told(rig), "MODIFIED Thing shop/www\nMODIFIED Thing shop/api\n.\n");
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\nMODIFIED Thing shop/api\n.\n");
     assert_int_equal(rig_thing(rig, "www")->generation, 1);
     assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"state\":\"Created\"}"));
     rig_run(rig, 1000);

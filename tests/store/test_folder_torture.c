@@ -103,7 +103,7 @@ static const char *claims_of(struct day *day)
 
 static bool begin_task(struct task *task)
 {
-    const struct store_mark claims = {.key = RIG_CLAIMS, .value = claims_of(task->day)};
+    const struct metadata_change claims = {.key = RIG_CLAIMS, .value = claims_of(task->day)};
     struct store *store = task->day->rig->store;
     const struct object *object = task->object;
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -199,8 +199,8 @@ static void check_promises(struct day *day)
             continue;
         assert_non_null(object);
         assert_true(object->has_finalizer);
-        struct pack_reader ours = pack_open(object_ours(object));
-        if (object->kind->pack_ours)
+        struct pack_reader ours = pack_open(object_managed(object));
+        if (object->kind->pack_managed)
             assert_true(text_starts(unpack_text(&ours), "[1]"));
         assert_true(object->spec_len > 4);
     }

@@ -50,11 +50,11 @@ static void look_at(void *context, const struct object *object)
 {
     struct import *import = context;
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct pihole_ours ours;
+    struct pihole_managed ours;
     struct text namespace_ = object_namespace(object), name = object_name(object), piece;
-    if (object->kind->pack_ours != pihole_ours_pack)
+    if (object->kind->pack_managed != pihole_managed_pack)
         return;
-    pihole_ours_unpack(arena, object_spec(object), object_ours(object), &ours);
+    pihole_managed_unpack(arena, object_spec(object), object_managed(object), &ours);
     if (ours.managed_by.len)
         return;
     const char *shown = arena_printf(import->arena, "%s %.*s/%.*s", object->kind->name,
@@ -91,8 +91,8 @@ static void write_adoption(struct import *import, struct text line, const struct
     buffer_printf(&import->out, " (%s)\n", kept->object);
 }
 
-static void tell_adoption(struct import *import, const struct configured_backend *backend,
-                          struct text line)
+static void report_adoption(struct import *import, const struct configured_backend *backend,
+                            struct text line)
 {
     struct text name = line, address;
     if (!text_cut(&name, ' ', &address))
@@ -105,8 +105,8 @@ static void tell_adoption(struct import *import, const struct configured_backend
     adoptions_add(&import->adoptions, import->arena, backend, name, address);
 }
 
-static void tell_alias(struct import *import, const struct configured_backend *backend,
-                       struct text line)
+static void report_alias(struct import *import, const struct configured_backend *backend,
+                         struct text line)
 {
     struct text rest = line, name;
     const struct kept *kept =
@@ -117,7 +117,7 @@ static void tell_alias(struct import *import, const struct configured_backend *b
     adoptions_add_alias(&import->adoptions, import->arena, backend, line);
 }
 
-static void tell_left(struct import *import, const struct value *left)
+static void report_left(struct import *import, const struct value *left)
 {
     size_t count = 0;
     value_each (line, left) {
@@ -143,10 +143,10 @@ static void seen(void *context, const struct configured_backend *backend, const 
         return;
     }
     value_each (line, value_at(answer, "visit.plain", NULL))
-        tell_adoption(import, backend, line->text);
+        report_adoption(import, backend, line->text);
     value_each (line, value_at(answer, "visit.plainAliases", NULL))
-        tell_alias(import, backend, line->text);
-    tell_left(import, value_at(answer, "visit.left", NULL));
+        report_alias(import, backend, line->text);
+    report_left(import, value_at(answer, "visit.left", NULL));
 }
 
 // ---- doing it -----------------------------------------------------------------------------------
@@ -172,10 +172,10 @@ static bool apply(struct import *import, struct error *err)
            pihole_adopt(&adopt, err);
 }
 
-static void remember(void *context, const struct store_page *pages, size_t count)
+static void remember(void *context, const struct store_shard *shards, size_t count)
 {
     struct import *import = context;
-    ledger_memory_take(&import->memory, pages, count);
+    ledger_memory_take(&import->memory, shards, count);
 }
 
 static bool read_objects(struct import *import, const char **owner_id, struct error *err)
@@ -186,7 +186,7 @@ static bool read_objects(struct import *import, const char **owner_id, struct er
         .leaves_backends = true,
         .timeout_ms = option_ms(import->invocation, "timeout"),
         .look = look,
-        .pages = remember,
+        .shards = remember,
         .context = import,
     };
     bool is_read = run_dry(&dry_run, &proposal, err);
@@ -256,7 +256,7 @@ static void left_there(void *context, const struct record_set *set)
 }
 
 // What was kept of this Pi-hole may have been lost, or nothing of the kind was ever ours.
-static void tell_left_there(struct import *import)
+static void report_left_there(struct import *import)
 {
     if (import->left_count > LEFT_SHOWN)
         buffer_printf(&import->out, "and %zu more\n", import->left_count - LEFT_SHOWN);
@@ -284,7 +284,7 @@ static int release_one(struct import *import, const char *name)
         return command_fail(2, "%s", err.text);
     }
     bool is_done = pihole_release(&release, &err);
-    tell_left_there(import);
+    report_left_there(import);
     if (import->out.len && !print_out(&import->out, &out))
         return command_fail(1, "%s", out.text);
     if (!is_done)

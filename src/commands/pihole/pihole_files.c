@@ -173,7 +173,7 @@ static void warn_of(const struct pihole_files *place, const struct followed *fol
                NULL);
 }
 
-static void tell_idle(const struct pihole_files *place)
+static void report_idle(const struct pihole_files *place)
 {
     const char *name = pihole_idle_setting(place->invocation);
     if (name)
@@ -207,7 +207,7 @@ static bool open_files(void *service, struct engine *engine, struct error *err)
     (void)err;
     place->engine = engine;
     if (!place->targets)
-        tell_idle(place);
+        report_idle(place);
     for (size_t i = 0; i < place->count; i++)
         warn_of(place, &place->items[i]);
     if (!place->count)

@@ -118,7 +118,7 @@ static bool has_other(const struct names *names)
 }
 
 // "NameTaken: app.home.lan: ..."
-static void tell_problem(const struct names *names, struct view_row *row)
+static void report_problem(const struct names *names, struct view_row *row)
 {
     struct text rest = names->status, reason;
     if (!text_cut(&rest, ':', &reason))
@@ -129,7 +129,7 @@ static void tell_problem(const struct names *names, struct view_row *row)
     row->message = arena_copy(names->arena, rest.at ? rest.at : "", rest.len);
 }
 
-static void tell_pending(struct view_row *row, const char *message)
+static void report_pending(struct view_row *row, const char *message)
 {
     row->is_pending = true;
     row->message = message;
@@ -144,12 +144,12 @@ void pihole_view_show(struct view *view, struct view_row *row, const struct valu
     row->message = "";
     row->is_right = row->is_pending = false;
     if (names.status.len) {
-        tell_problem(&names, row);
+        report_problem(&names, row);
     } else if (has_other(&names)) {
-        tell_pending(row, "edited since; `signpost run` has not acted on it yet");
+        report_pending(row, "edited since; `signpost run` has not acted on it yet");
     } else if (missing) {
-        tell_pending(row,
-                     arena_printf(view->arena, "`signpost run` has not acted on %s yet", missing));
+        report_pending(
+            row, arena_printf(view->arena, "`signpost run` has not acted on %s yet", missing));
     } else {
         row->is_right = true;
         row->ready = "True";

@@ -41,7 +41,7 @@ static void let_go(struct releaser *releaser)
     releaser->keeper = NULL;
 }
 
-static void page_dropped(void *context, const struct store_reply *reply)
+static void shard_dropped(void *context, const struct store_reply *reply)
 {
     struct releaser *releaser = context;
     (void)reply;
@@ -49,19 +49,19 @@ static void page_dropped(void *context, const struct store_reply *reply)
         writer_end(releaser->writer);
 }
 
-static void pages_read(void *context, const struct store_reply *reply)
+static void shards_read(void *context, const struct store_reply *reply)
 {
     struct releaser *releaser = context;
     CLEANUP(arena) struct arena *arena = arena_new();
-    size_t count = reply->is_ok ? reply->page_count : 0;
+    size_t count = reply->is_ok ? reply->shard_count : 0;
     releaser->dropping = count + 1;
     for (size_t i = 0; i < count; i++) {
-        const struct store_page *page = &reply->pages[i];
-        store_drop_page(
-            writer_store(releaser->writer), arena_copy(arena, page->name.at, page->name.len),
-            arena_copy(arena, page->version.at, page->version.len), page_dropped, releaser);
+        const struct store_shard *shard = &reply->shards[i];
+        store_drop_shard(
+            writer_store(releaser->writer), arena_copy(arena, shard->name.at, shard->name.len),
+            arena_copy(arena, shard->version.at, shard->version.len), shard_dropped, releaser);
     }
-    page_dropped(releaser, NULL);
+    shard_dropped(releaser, NULL);
 }
 
 // Nothing in it is ours any more, so that nobody need know that this Pi-hole was ever kept.
@@ -71,8 +71,8 @@ static void forget_ledger(struct releaser *releaser)
     const char *backend = releaser->release->backend->label;
     CLEANUP(ledger) struct ledger *ledger = ledger_new(backend, TEXT("."));
     ledger_label_write(backend, label);
-    store_read_pages(writer_store(releaser->writer), label, ledger_prefix(ledger), pages_read,
-                     releaser);
+    store_read_shards(writer_store(releaser->writer), label, ledger_prefix(ledger), shards_read,
+                      releaser);
 }
 
 static void finish(void *context)
@@ -147,7 +147,7 @@ static const char *fault_of(const struct releaser *releaser, const struct outcom
     return "the Pi-hole did not answer within --timeout";
 }
 
-static void tell_batch(struct releaser *releaser)
+static void report_batch(struct releaser *releaser)
 {
     const struct release *release = releaser->release;
     for (size_t i = 0; i < releaser->job.change_count; i++) {
@@ -163,7 +163,7 @@ static void tell_batch(struct releaser *releaser)
 static void batch_done(void *context)
 {
     struct releaser *releaser = context;
-    tell_batch(releaser);
+    report_batch(releaser);
     if (fill_batch(releaser))
         backend_exchange_begin(&releaser->exchange, &releaser->job, releaser->release->timeout_ms);
     else
@@ -185,17 +185,17 @@ static bool is_doubtful(const struct releaser *releaser, const struct record_set
     return !ledger_keeper_count(releaser->keeper) && (set->type == RECORD_CNAME || !has_tags);
 }
 
-static void take(void *context, const struct holding *holding)
+static void take(void *context, const struct existing_set *existing)
 {
     struct releaser *releaser = context;
-    struct text name = holding->set.domain;
-    if (!holding->is_ours && is_doubtful(releaser, &holding->set))
-        releaser->release->left(releaser->release->context, &holding->set);
-    if (!holding->is_ours)
+    struct text name = existing->set.domain;
+    if (!existing->is_ours && is_doubtful(releaser, &existing->set))
+        releaser->release->left(releaser->release->context, &existing->set);
+    if (!existing->is_ours)
         return;
     mem_reserve(&releaser->sets, &releaser->capacity, releaser->count + 1);
     releaser->sets[releaser->count++] = (struct record_set){
-        .type = holding->set.type,
+        .type = existing->set.type,
         .domain = {arena_copy(releaser->arena, name.at, name.len), name.len},
         .subdomain = TEXT("@"),
         .priority = -1,
@@ -226,7 +226,7 @@ static void look(struct releaser *releaser)
                                  .arena = releaser->turn,
                                  .trace = EXCHANGE_NO_TRACE,
                                  .ledger = &releaser->view,
-                                 .holds = take,
+                                 .report_existing = take,
                                  .context = releaser};
     releaser->exchange = (struct backend_exchange){
         .world = writer_world(releaser->writer), .done = looked, .context = releaser};

@@ -282,7 +282,7 @@ static void add_records(struct import *import)
 
 // ---- the command --------------------------------------------------------------------------------
 
-static int tell(struct import *import)
+static int report_import(struct import *import)
 {
     AUTO_BUFFER findings = {0};
     struct error err;
@@ -309,7 +309,7 @@ static int convert(const struct invocation *invocation, const struct zone *zone,
     write_zone_name(&import);
     add_zone(&import);
     add_records(&import);
-    int code = tell(&import);
+    int code = report_import(&import);
     buffer_done(&import.zone_name);
     buffer_done(&import.out);
     return code;

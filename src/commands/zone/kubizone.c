@@ -12,7 +12,8 @@ struct judge {
     void *context;
 };
 
-static void tell(const struct judge *judge, const char *field, struct text value, const char *why)
+static void report_value(const struct judge *judge, const char *field, struct text value,
+                         const char *why)
 {
     AUTO_BUFFER text = {0};
     buffer_printf(&text, "%s: %.*s: %s", field, TEXT_ARGS(value), why);
@@ -109,7 +110,7 @@ static void judge_name(const struct judge *judge, const char *field, struct text
         const char *dot = rest.len ? memchr(rest.at, '.', rest.len) : NULL;
         struct text label = {rest.at, dot ? (size_t)(dot - rest.at) : rest.len};
         if (find_fault(label, why) || find_asterisk(label, is_pattern, is_first, why)) {
-            tell(judge, field, name, why);
+            report_value(judge, field, name, why);
             return;
         }
         rest = dot ? (struct text){dot + 1, rest.len - label.len - 1} : (struct text){0};
@@ -137,7 +138,7 @@ static bool has_type(struct text type)
 static void judge_type(const struct judge *judge, const char *field, struct text type)
 {
     if (!has_type(type))
-        tell(judge, field, type, "Kubizone has no such type");
+        report_value(judge, field, type, "Kubizone has no such type");
 }
 
 static void judge_number(const struct judge *judge, const char *field, int64_t value)
@@ -145,7 +146,7 @@ static void judge_number(const struct judge *judge, const char *field, int64_t v
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
     if (value < 0 || value > UINT32_MAX)
-        tell(judge, field, text_of(text), "not a number of 32 bits");
+        report_value(judge, field, text_of(text), "not a number of 32 bits");
 }
 
 // ---- objects ------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ static void take_object(void *context, const struct object *object)
     struct zone_status status;
     struct plan_zones *zones = context;
     CLEANUP(arena) struct arena *arena = arena_new();
-    zone_unpack(arena, object_spec(object), object_ours(object), &spec, &status);
+    zone_unpack(arena, object_spec(object), object_managed(object), &spec, &status);
     take_before(zones, &status, object_namespace(object), object_name(object));
 }
 
@@ -210,14 +210,14 @@ static bool has_new_content(const struct row *row)
     return strcmp(row->hash, hash) != 0 || row->serial != zone_serial(row->new_);
 }
 
-struct asked {
+struct parsed_query {
     struct plan_zones *zones;
     size_t row;
 };
 
 static void entries_came(void *context, const struct store_reply *reply)
 {
-    const struct asked *asked = context;
+    const struct parsed_query *asked = context;
     struct plan_zones *zones = asked->zones;
     if (reply->is_ok)
         take_entries(zones, &zones->rows[asked->row], reply->tree);
@@ -229,8 +229,8 @@ static void ask(struct plan_zones *zones, size_t at)
     const struct row *row = &zones->rows[at];
     const struct object_ref_key key = {&zone_kind, text_of(row->before.namespace_),
                                        text_of(row->before.object)};
-    struct asked *asked = arena_new_of(zones->arena, struct asked);
-    *asked = (struct asked){zones, at};
+    struct parsed_query *asked = arena_new_of(zones->arena, struct parsed_query);
+    *asked = (struct parsed_query){zones, at};
     zones->asked_count++;
     store_get(zones->store, &key, entries_came, asked);
 }
@@ -281,7 +281,8 @@ static void add(const struct teller *teller, enum engine_act act, const struct h
 }
 
 // Of one name and type, as they stand before and after; NULL: not there.
-static void tell_set(const struct teller *teller, const struct rrset *old, const struct rrset *new_)
+static void report_set(const struct teller *teller, const struct rrset *old,
+                       const struct rrset *new_)
 {
     char type[10];
     size_t cursor = 0;
@@ -306,12 +307,12 @@ static void tell_set(const struct teller *teller, const struct rrset *old, const
 }
 
 // All of a zone but its SOA, which goes or comes with it.
-static void tell_sets(const struct teller *teller, const struct zone *zone, bool is_old)
+static void report_sets(const struct teller *teller, const struct zone *zone, bool is_old)
 {
     struct zone_walk walk = {.zone = zone};
     for (const struct rrset *set; (set = zone_walk(&walk));)
         if (set->type != RR_SOA)
-            tell_set(teller, is_old ? set : NULL, is_old ? NULL : set);
+            report_set(teller, is_old ? set : NULL, is_old ? NULL : set);
 }
 
 // The serial depends on when it is made.
@@ -323,30 +324,30 @@ static struct rrset *soa_without_serial(const struct zone *zone)
     return zone_soa_set(zone_apex(zone), zone_soa(zone)->ttl_s, &soa);
 }
 
-static void tell_soa(const struct teller *teller)
+static void report_soa(const struct teller *teller)
 {
     struct rrset *old = soa_without_serial(teller->row->old);
     struct rrset *new_ = soa_without_serial(teller->row->new_);
     if (!rrset_equal(old, new_))
-        tell_set(teller, old, new_);
+        report_set(teller, old, new_);
     rrset_unref(old);
     rrset_unref(new_);
 }
 
-static void tell_delta(const struct teller *teller)
+static void report_delta(const struct teller *teller)
 {
     const struct row *row = teller->row;
     struct zone_delta delta;
     size_t r = 0;
     zone_compare(row->old, row->new_, &delta);
-    tell_soa(teller);
+    report_soa(teller);
     for (size_t a = 0; r < delta.removed_count || a < delta.added_count;) {
         int order = r == delta.removed_count ? 1
                     : a == delta.added_count ? -1
                                              : rrset_compare(delta.removed[r], delta.added[a]);
         const struct rrset *set = order <= 0 ? delta.removed[r] : delta.added[a];
-        tell_set(teller, zone_find(row->old, rrset_owner(set), set->type),
-                 zone_find(row->new_, rrset_owner(set), set->type));
+        report_set(teller, zone_find(row->old, rrset_owner(set), set->type),
+                   zone_find(row->new_, rrset_owner(set), set->type));
         r += order <= 0;
         a += order >= 0;
     }
@@ -379,7 +380,7 @@ static bool is_same_object(const struct row *row)
 }
 
 // One that another Zone has from now on is another member to the servers.
-static void tell_member(const struct teller *teller)
+static void report_member(const struct teller *teller)
 {
     const struct row *row = teller->row;
     const char *old = catalog_of(teller, &row->before);
@@ -429,7 +430,7 @@ static const char *hash_of(struct arena *arena, const struct zone *zone)
     return arena_copy_text(arena, hash);
 }
 
-static void tell_kept(const struct teller *teller, bool has_told)
+static void report_kept(const struct teller *teller, bool has_reported)
 {
     AUTO_BUFFER text = {0};
     const struct row *row = teller->row;
@@ -439,7 +440,7 @@ static void tell_kept(const struct teller *teller, bool has_told)
     note_object(row, &text);
     if (is_changed && !row->old)
         add_note(&text, "status.entries does not tell which of them change");
-    else if (is_changed && !has_told)
+    else if (is_changed && !has_reported)
         add_note(&text, "its serial is raised");
     if (!text.len)
         return;
@@ -452,25 +453,25 @@ static void tell_kept(const struct teller *teller, bool has_told)
     add(teller, ENGINE_UPDATE, &row->after, &zone);
 }
 
-static void tell_changed(const struct teller *teller)
+static void report_changed(const struct teller *teller)
 {
     const struct row *row = teller->row;
     size_t before = teller->proposal->count;
     if (row->old && row->new_)
-        tell_delta(teller);
-    tell_kept(teller, teller->proposal->count > before);
+        report_delta(teller);
+    report_kept(teller, teller->proposal->count > before);
 }
 
-static void tell_new(const struct teller *teller)
+static void report_new(const struct teller *teller)
 {
     const struct row *row = teller->row;
     struct proposal_zone zone = zone_of(teller, PROPOSAL_ZONE);
     zone.records = (int64_t)zone_record_count(row->new_);
     add(teller, ENGINE_CREATE, &row->after, &zone);
-    tell_sets(teller, row->new_, false);
+    report_sets(teller, row->new_, false);
 }
 
-static void tell_gone(const struct teller *teller)
+static void report_gone(const struct teller *teller)
 {
     const struct row *row = teller->row;
     struct proposal_zone zone = zone_of(teller, PROPOSAL_ZONE);
@@ -479,29 +480,29 @@ static void tell_gone(const struct teller *teller)
         zone.note = "status.entries does not tell which they are";
     add(teller, ENGINE_DELETE, &row->before, &zone);
     if (row->old)
-        tell_sets(teller, row->old, true);
+        report_sets(teller, row->old, true);
 }
 
-static void tell_row(const struct teller *teller)
+static void report_row(const struct teller *teller)
 {
     const struct row *row = teller->row;
     if (row->before.object && row->after.object)
-        tell_changed(teller);
+        report_changed(teller);
     else if (row->before.object)
-        tell_gone(teller);
+        report_gone(teller);
     else if (row->new_)
-        tell_new(teller);
+        report_new(teller);
     if (row->before.object || row->new_)
-        tell_member(teller);
+        report_member(teller);
 }
 
-void plan_zones_tell(const struct plan_zones *zones, struct proposal *proposal)
+void plan_zones_report(const struct plan_zones *zones, struct proposal *proposal)
 {
     for (size_t i = 0; i < zones->count; i++) {
         struct row row = zones->rows[i];
         const struct teller teller = {zones, &row, proposal};
         if (!zones->config)
             row.after.group = row.before.group;
-        tell_row(&teller);
+        report_row(&teller);
     }
 }

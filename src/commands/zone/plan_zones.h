@@ -10,7 +10,7 @@
 //     struct plan_zones *zones = plan_zones_new(arena, config);
 //     waiting = plan_zones_look(zones, engine, store, answered, context);
 //     ... plan_zones_take_gone() of each Zone that is gone, when all have answered
-//     plan_zones_tell(zones, proposal);
+//     plan_zones_report(zones, proposal);
 
 struct plan_zones;
 // NULL: the zones configuration is not known, so servers and catalogs of zones stay as they are.
@@ -22,4 +22,4 @@ size_t plan_zones_look(struct plan_zones *zones, const struct engine *engine, st
 // The last state of a Zone that is gone, with its status.
 void plan_zones_take_gone(struct plan_zones *zones, const struct value *tree);
 // Adds the changes to a proposal that is not closed yet.
-void plan_zones_tell(const struct plan_zones *zones, struct proposal *proposal);
+void plan_zones_report(const struct plan_zones *zones, struct proposal *proposal);

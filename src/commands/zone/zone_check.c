@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "commands/commands.h"
-#include "commands/place.h"
+#include "commands/configured_store.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/zone/zone_input.h"
@@ -67,8 +67,8 @@ static int code_of(const struct invocation *invocation, const struct looked *loo
     return report->counts[REPORT_ERROR] || (is_strict && report->counts[REPORT_WARNING]) ? 1 : 0;
 }
 
-static int tell(const struct invocation *invocation, const struct looked *looked,
-                struct report *report)
+static int report_zone(const struct invocation *invocation, const struct looked *looked,
+                       struct report *report)
 {
     AUTO_BUFFER text = {0};
     struct error err;
@@ -93,7 +93,7 @@ static int check_file(const struct invocation *invocation, struct report *report
     const struct looked looked = {zone_input_file_count(input), zone_input_entry_count(input),
                                   "record", zone_input_unreadable(input), false};
     // Not to free: that takes longer, record by record, than reading them.
-    exit(tell(invocation, &looked, report));
+    exit(report_zone(invocation, &looked, report));
 }
 
 // Of the store that `signpost run` would read when none is named.
@@ -117,7 +117,7 @@ static int check_manifests(const struct invocation *invocation, struct report *r
         zone_manifests_judge(zones, only, false);
     const struct looked looked = {zone_manifests_file_count(zones), zone_manifests_count(zones),
                                   "object", store.unreadable_count, store.is_cluster};
-    return tell(invocation, &looked, report);
+    return report_zone(invocation, &looked, report);
 }
 
 static int check_with(const struct invocation *invocation, struct report *report)
@@ -204,7 +204,7 @@ const struct command zone_check_command = {
                 "signpost zone check --zonefile shop.example.zone --origin shop.example\n"
                 "signpost zone check --zonefile db.shop --origin shop.example --strict -o json\n",
     .groups = {{check_rows, COUNT_OF(check_rows), false},
-               {place_options, PLACE_LOOK_OPTION_COUNT, true},
+               {store_options, STORE_LOOK_OPTION_COUNT, true},
                {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = check_run,

@@ -2,7 +2,7 @@
 
 #include "base/must.h"
 #include "commands/commands.h"
-#include "commands/place.h"
+#include "commands/configured_store.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/report.h"
@@ -135,7 +135,7 @@ const struct command zone_diff_command = {
                 "signpost zone diff --zone shop.example old.zone new.zone\n",
     .groups = {{diff_rows, COUNT_OF(diff_rows), false},
                {zone_source_options, ZONE_SOURCE_OPTION_COUNT, false},
-               {place_options, PLACE_LOOK_OPTION_COUNT, true},
+               {store_options, STORE_LOOK_OPTION_COUNT, true},
                {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = diff_run,

@@ -410,8 +410,8 @@ static void take_result(void *context, const void *tag, const struct zone_outcom
     input->results[input->result_count++] = (struct result){tag, *outcome};
 }
 
-static void tell(struct zone_input *input, const struct tag *tag, enum report_level level,
-                 enum zone_reason reason)
+static void report_finding(struct zone_input *input, const struct tag *tag, enum report_level level,
+                           enum zone_reason reason)
 {
     AUTO_BUFFER object = {0};
     AUTO_BUFFER text = {0};
@@ -424,14 +424,14 @@ static void tell(struct zone_input *input, const struct tag *tag, enum report_le
                      buffer_text(&text).at);
 }
 
-static void tell_result(struct zone_input *input, const struct result *result)
+static void report_result(struct zone_input *input, const struct result *result)
 {
     if (result->outcome.reason != ZONE_FINE)
-        tell(input, result->tag, REPORT_ERROR, result->outcome.reason);
+        report_finding(input, result->tag, REPORT_ERROR, result->outcome.reason);
     for (uint32_t warnings = result->outcome.warnings; warnings; warnings &= warnings - 1) {
         enum zone_reason reason = ZONE_TTL_MISMATCH + (unsigned)__builtin_ctz(warnings);
         if (reason != ZONE_DUPLICATE)
-            tell(input, result->tag, REPORT_WARNING, reason);
+            report_finding(input, result->tag, REPORT_WARNING, reason);
     }
 }
 
@@ -457,8 +457,8 @@ static void set_frame(struct zone_input *input)
     zone_compiler_set_frame(input->compiler, &frame);
 }
 
-static void tell_zone(struct zone_input *input, enum report_level level, enum zone_reason reason,
-                      const char *text)
+static void report_zone(struct zone_input *input, enum report_level level, enum zone_reason reason,
+                        const char *text)
 {
     AUTO_BUFFER object = {0};
     dname_write(&object, input->apex);
@@ -478,18 +478,18 @@ static void take_warning(void *context, enum zone_reason reason, struct text tex
     if (!input->soa && is_of_soa(reason))
         return;
     buffer_add(&copy, text.at, text.len);
-    tell_zone(input, REPORT_WARNING, reason, buffer_text(&copy).at);
+    report_zone(input, REPORT_WARNING, reason, buffer_text(&copy).at);
 }
 
-static void tell_fault(struct zone_input *input)
+static void report_fault(struct zone_input *input)
 {
     AUTO_BUFFER text = {0};
     AUTO_BUFFER object = {0};
     enum zone_reason reason = zone_compiler_fault(input->compiler, &text);
     if (reason != ZONE_FINE)
-        tell_zone(input, REPORT_ERROR, reason, buffer_text(&text).at);
+        report_zone(input, REPORT_ERROR, reason, buffer_text(&text).at);
     if (input->put_count > ZONE_RECORDS_MAX)
-        tell_zone(input, REPORT_ERROR, ZONE_TOO_LARGE, "there are more than 1,000,000 records");
+        report_zone(input, REPORT_ERROR, ZONE_TOO_LARGE, "there are more than 1,000,000 records");
     if (input->soa)
         return;
     dname_write(&object, input->apex);
@@ -498,7 +498,7 @@ static void tell_fault(struct zone_input *input)
 }
 
 // Nothing signs a zone without a key: such records say what is not so.
-static void tell_strays(struct zone_input *input)
+static void report_strays(struct zone_input *input)
 {
     for (size_t i = 0; i < input->stray_count; i++) {
         const struct unsigned_record *stray = &input->strays[i];
@@ -515,13 +515,13 @@ static void tell_strays(struct zone_input *input)
     input->report->counts[REPORT_ERROR] += input->signed_count - input->stray_count;
 }
 
-static void tell_signed(struct zone_input *input)
+static void report_signed(struct zone_input *input)
 {
     AUTO_BUFFER text = {0};
     if (!input->signed_count)
         return;
     if (!input->has_key) {
-        tell_strays(input);
+        report_strays(input);
         return;
     }
     buffer_printf(&text,
@@ -536,10 +536,10 @@ static void judge(struct zone_input *input)
     set_frame(input);
     zone_compiler_settle(input->compiler, take_result, input);
     for (size_t i = 0; i < input->result_count; i++)
-        tell_result(input, &input->results[i]);
-    tell_fault(input);
+        report_result(input, &input->results[i]);
+    report_fault(input);
     zone_compiler_warnings(input->compiler, take_warning, input);
-    tell_signed(input);
+    report_signed(input);
 }
 
 // ---- reading ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #include <string.h>
 
+#include "commands/zone/configured_zones.h"
 #include "commands/zone/zone_subject.h"
-#include "commands/zone/zones_place.h"
 #include "io/disk.h"
 #include "kinds/zone/zone_kind.h"
 

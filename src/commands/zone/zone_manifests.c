@@ -89,11 +89,11 @@ static bool is_first(struct zone_manifests *zones, const struct document *docume
 }
 
 // Its fault says the place.
-static void tell_broken(struct zone_manifests *zones, const struct document *document)
+static void report_broken(struct zone_manifests *zones, const struct document *document)
 {
     struct error err;
     error_set(&err, FAULT_SPEC, "", "%s", document->fault);
-    manifest_files_tell_syntax(&zones->files, zones->path, &err);
+    manifest_files_report_syntax(&zones->files, zones->path, &err);
 }
 
 static void date(const struct zone_manifests *zones, struct arena *arena, struct document *document)
@@ -111,7 +111,7 @@ static void take_document(void *context, struct arena *arena, struct document *d
     if (document->state == DOCUMENT_UNKNOWN || (document->kind && !is_ours(document->kind)))
         return;
     if (document->state == DOCUMENT_BROKEN || !document->kind)
-        tell_broken(zones, document);
+        report_broken(zones, document);
     else if (is_first(zones, document)) {
         date(zones, arena, document);
         zone_manifests_put(zones, document, zones->path);
@@ -132,7 +132,7 @@ static void read_file(struct zone_manifests *zones, const struct manifest_file *
                                            .patterns = zones->patterns,
                                            .is_draft = true};
     if (!documents_read(&source, take_document, zones, &err))
-        manifest_files_tell_syntax(&zones->files, file->shown, &err);
+        manifest_files_report_syntax(&zones->files, file->shown, &err);
 }
 
 void zone_manifests_date(struct zone_manifests *zones, const struct zone_ages *ages)
@@ -167,15 +167,15 @@ static void pass_over_gone(void *context, const struct object *zone, struct dnam
 // All of them are looked at afterwards.
 static void settle(struct zone_manifests *zones)
 {
-    static const struct zone_tree_told silent = {
+    static const struct zone_tree_reported silent = {
         .changed = pass_over, .content = pass_over, .gone = pass_over_gone};
     if (!zones->is_settled)
         zone_tree_settle(zones->zone_tree, &silent);
     zones->is_settled = true;
 }
 
-static void tell(struct zone_manifests *zones, const struct entry *entry, enum report_level level,
-                 enum reason reason, const char *text)
+static void report_finding(struct zone_manifests *zones, const struct entry *entry,
+                           enum report_level level, enum reason reason, const char *text)
 {
     AUTO_BUFFER object = {0};
     buffer_printf(&object, "%s ", entry->object->kind->name);
@@ -183,11 +183,11 @@ static void tell(struct zone_manifests *zones, const struct entry *entry, enum r
     report_add_about(zones->report, level, entry->place, object.at, reason_name(reason), text);
 }
 
-static void tell_warnings(struct zone_manifests *zones, const struct entry *entry,
-                          const struct zone_tree_warning *warnings, size_t count)
+static void report_warnings(struct zone_manifests *zones, const struct entry *entry,
+                            const struct zone_tree_warning *warnings, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        tell(zones, entry, REPORT_WARNING, warnings[i].reason, warnings[i].text);
+        report_finding(zones, entry, REPORT_WARNING, warnings[i].reason, warnings[i].text);
 }
 
 static bool is_wanted(const struct zone_manifests *zones, bool has_fqdn, struct dname fqdn)
@@ -197,13 +197,13 @@ static bool is_wanted(const struct zone_manifests *zones, bool has_fqdn, struct 
 
 // Whether a Zone is missing altogether, nobody knows who sees a part of the manifests. References
 // to one are looked after by others.
-static void tell_unaccepted(struct zone_manifests *zones, const struct entry *entry,
-                            enum reason reason, const char *text)
+static void report_unaccepted(struct zone_manifests *zones, const struct entry *entry,
+                              enum reason reason, const char *text)
 {
     if (zones->is_part && (reason == REASON_ZONE_NOT_FOUND || reason == REASON_ZONE_WAITING))
         return;
     bool is_missing = zones->is_part && reason == REASON_NO_ZONE;
-    tell(zones, entry, is_missing ? REPORT_WARNING : REPORT_ERROR, reason, text);
+    report_finding(zones, entry, is_missing ? REPORT_WARNING : REPORT_ERROR, reason, text);
 }
 
 static void judge_zone(struct zone_manifests *zones, struct arena *arena, const struct entry *entry)
@@ -213,10 +213,10 @@ static void judge_zone(struct zone_manifests *zones, struct arena *arena, const 
         !is_wanted(zones, zone.has_fqdn, zone.fqdn))
         return;
     if (zone.accepted != REASON_ACCEPTED)
-        tell_unaccepted(zones, entry, zone.accepted, zone.accepted_text);
+        report_unaccepted(zones, entry, zone.accepted, zone.accepted_text);
     else if (zone.ready != REASON_COMPILED)
-        tell(zones, entry, REPORT_ERROR, zone.ready, zone.ready_text);
-    tell_warnings(zones, entry, zone.warnings, zone.warning_count);
+        report_finding(zones, entry, REPORT_ERROR, zone.ready, zone.ready_text);
+    report_warnings(zones, entry, zone.warnings, zone.warning_count);
 }
 
 // The zone that a Record belongs to, or which a Zone is.
@@ -238,10 +238,10 @@ static void judge_record(struct zone_manifests *zones, struct arena *arena,
         !is_of_wanted(zones, arena, entry->object))
         return;
     if (record.accepted != REASON_ADOPTED)
-        tell_unaccepted(zones, entry, record.accepted, record.accepted_text);
+        report_unaccepted(zones, entry, record.accepted, record.accepted_text);
     if (record.conflicted != REASON_NO_CONFLICT)
-        tell(zones, entry, REPORT_ERROR, record.conflicted, record.conflicted_text);
-    tell_warnings(zones, entry, record.warnings, record.warning_count);
+        report_finding(zones, entry, REPORT_ERROR, record.conflicted, record.conflicted_text);
+    report_warnings(zones, entry, record.warnings, record.warning_count);
 }
 
 void zone_manifests_judge(struct zone_manifests *zones, const struct dname *only, bool is_part)
@@ -267,7 +267,7 @@ struct undecoded {
     const struct entry *entry;
 };
 
-static void tell_undecoded(void *context, const char *text)
+static void report_undecoded(void *context, const char *text)
 {
     const struct undecoded *undecoded = context;
     const struct entry *entry = undecoded->entry;
@@ -282,15 +282,15 @@ static void judge_kubizone(struct zone_manifests *zones, struct arena *arena,
                            const struct entry *entry)
 {
     struct undecoded undecoded = {zones, entry};
-    struct text spec = object_spec(entry->object), ours = object_ours(entry->object);
+    struct text spec = object_spec(entry->object), ours = object_managed(entry->object);
     struct zone_spec zone;
     struct record_spec record;
     if (entry->object->kind == &zone_kind) {
         zone_unpack(arena, spec, ours, &zone, NULL);
-        kubizone_judge_zone(&zone, tell_undecoded, &undecoded);
+        kubizone_judge_zone(&zone, report_undecoded, &undecoded);
     } else {
         record_unpack(arena, spec, ours, &record, NULL);
-        kubizone_judge_record(&record, tell_undecoded, &undecoded);
+        kubizone_judge_record(&record, report_undecoded, &undecoded);
     }
 }
 
@@ -311,7 +311,7 @@ void zone_manifests_judge_kubizone(struct zone_manifests *zones, const struct dn
 static uint32_t serial_of(struct arena *arena, const struct object *object)
 {
     struct zone_spec spec;
-    zone_unpack(arena, object_spec(object), object_ours(object), &spec, NULL);
+    zone_unpack(arena, object_spec(object), object_managed(object), &spec, NULL);
     return spec.has_minimum_serial && spec.minimum_serial ? spec.minimum_serial : 1;
 }
 

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
 #include "commands/commands.h"
+#include "commands/zone/configured_zones.h"
 #include "commands/zone/plan_zones.h"
 #include "commands/zone/zone_subject.h"
-#include "commands/zone/zones_place.h"
 #include "controllers/zone/zone_controller.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
@@ -45,12 +45,12 @@ static void free_preview(void *item)
 
 // Zones have records from other namespaces, and lie below zones there. Whoever names namespaces and
 // the configuration means those of a `signpost run` that sees no more either.
-static bool sees_part(const struct place *place, bool is_known)
+static bool sees_part(const struct configured_store *place, bool is_known)
 {
-    return place->is_cluster && place_namespaces(place) && (place->only || !is_known);
+    return place->is_cluster && configured_store_namespaces(place) && (place->only || !is_known);
 }
 
-static void tell_left_out(const struct store *store)
+static void report_left_out(const struct store *store)
 {
     if (cache_count(store->cache, &zone_kind) || cache_count(store->cache, &record_kind))
         command_fail(0, "zones are left out, as those of other namespaces and their records are "
@@ -65,7 +65,7 @@ static size_t look(void *item, struct arena *arena, const struct engine *engine,
     if (!setup_settings(preview->setup, &zone_controller))
         return 0;
     if (sees_part(&preview->setup->place, preview->shown)) {
-        tell_left_out(store);
+        report_left_out(store);
         return 0;
     }
     preview->zones = plan_zones_new(arena, preview->shown);
@@ -79,11 +79,11 @@ static void take_gone(void *item, const struct kind *kind, const struct value *t
         plan_zones_take_gone(preview->zones, tree);
 }
 
-static void tell(const void *item, struct proposal *out)
+static void report_preview(const void *item, struct proposal *out)
 {
     const struct zone_preview *preview = item;
     if (preview->zones)
-        plan_zones_tell(preview->zones, out);
+        plan_zones_report(preview->zones, out);
 }
 
 // What stands in the way of zones that are not looked at as a whole is not known.
@@ -100,6 +100,6 @@ const struct preview zone_preview = {
     .free = free_preview,
     .look = look,
     .take_gone = take_gone,
-    .tell = tell,
+    .report_preview = report_preview,
     .leaves_out = leaves_out,
 };

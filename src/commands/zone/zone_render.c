@@ -1,5 +1,5 @@
 #include "commands/commands.h"
-#include "commands/place.h"
+#include "commands/configured_store.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/report.h"
@@ -77,7 +77,7 @@ const struct command zone_render_command = {
                 "signpost zone render shop.example --from-server 192.0.2.53\n",
     .groups = {{render_rows, COUNT_OF(render_rows), false},
                {zone_source_options, ZONE_SOURCE_OPTION_COUNT, false},
-               {place_options, PLACE_LOOK_OPTION_COUNT, true},
+               {store_options, STORE_LOOK_OPTION_COUNT, true},
                {quiet_log_options, LOG_OPTION_COUNT, true}},
     .has_settings = true,
     .run = render_run,

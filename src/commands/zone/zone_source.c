@@ -71,11 +71,12 @@ static bool read_key(const struct invocation *invocation, struct tsig_key *key, 
     return is_read || error_prefix(err, "key %s: ", name);
 }
 
-static bool hear(void *context, struct text octets)
+static bool handle_message(void *context, struct text octets)
 {
     struct fetch *fetch = context;
     int64_t unix_s = loop_unix_ms(fetch->process.world.loop) / 1000;
-    fetch->has_failed = !transfer_hear(fetch->transfer, octets, unix_s, &fetch->zone, &fetch->err);
+    fetch->has_failed =
+        !transfer_read_reply(fetch->transfer, octets, unix_s, &fetch->zone, &fetch->err);
     return !fetch->has_failed && !fetch->zone;
 }
 
@@ -100,7 +101,7 @@ static void exchange(struct fetch *fetch, const struct hostport *server, int64_t
         .octets = buffer_text(&octets),
         .use_tcp = true,
         .timeout_ms = timeout_ms,
-        .has_more = hear,
+        .has_more = handle_message,
         .max_octets = TRANSFER_OCTETS_MAX,
     };
     dns_send(world->dns, &request, over, fetch);
@@ -159,7 +160,7 @@ struct zone *zone_source_load(const char *path, struct dname apex, enum report_l
     return NULL;
 }
 
-static void tell_left_out(const char *path, const struct report *report, const char *command)
+static void report_left_out(const char *path, const struct report *report, const char *command)
 {
     AUTO_BUFFER count = {0};
     print_count(&count, report->counts[REPORT_ERROR], "error");
@@ -174,7 +175,7 @@ static struct zone *load(const struct invocation *invocation, const char *path, 
     struct report report = {.arena = invocation->arena, .limit = 1};
     struct zone *zone = zone_source_load(path, apex, REPORT_WARNING, &report, err);
     if (zone)
-        tell_left_out(path, &report, " --zonefile");
+        report_left_out(path, &report, " --zonefile");
     report_done(&report);
     return zone;
 }
@@ -217,7 +218,7 @@ static struct zone *compile(struct zone_manifests *zones, const struct zone_stor
     zone_manifests_judge(zones, &apex, false);
     struct zone *zone = zone_manifests_zone(zones, apex);
     if (zone)
-        tell_left_out(name.at, report, "");
+        report_left_out(name.at, report, "");
     else
         error_set(err, FAULT_WAIT, "", "the %s have no zone %s that would be served", source,
                   name.at);

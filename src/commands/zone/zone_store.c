@@ -1,9 +1,9 @@
 #include "commands/zone/zone_store.h"
 
 #include "commands/commands.h"
+#include "commands/configured_store.h"
 #include "commands/look.h"
 #include "commands/manifest_files.h"
-#include "commands/place.h"
 #include "commands/process.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
@@ -23,7 +23,7 @@ static void take_object(void *context, const struct kind *kind, const struct val
     zone_manifests_put_stored(reading->zones, kind, tree);
 }
 
-static void tell_left_out(void *context, const struct kind *kind, const char *text)
+static void report_left_out(void *context, const struct kind *kind, const char *text)
 {
     struct reading *reading = context;
     command_fail(0, "%s: %s", kind->name, text);
@@ -42,30 +42,31 @@ static void over(void *context, const struct error *err)
 static const struct kind *const wanted[] = {&zone_kind, &record_kind};
 
 // One without the other is half a zone.
-static bool look_at(struct reading *reading, struct place *place, struct error *err)
+static bool look_at(struct reading *reading, struct configured_store *place, struct error *err)
 {
     int64_t timeout_ms = option_ms(place->invocation, "timeout");
     CLEANUP(look) struct look *look = look_new(place, wanted, COUNT_OF(wanted), timeout_ms, err);
     if (!look || !look_check(look, err))
         return false;
-    look_tell(look, "not read");
+    look_report(look, "not read");
     for (size_t i = 0; i < COUNT_OF(wanted); i++)
         reading->found->unreadable_count += look_is_forbidden(look, wanted[i]);
     return true;
 }
 
-static void read_with(struct reading *reading, struct place *place, struct kube_access *access)
+static void read_with(struct reading *reading, struct configured_store *place,
+                      struct kube_access *access)
 {
     struct cluster_read *reader = cluster_read_new(&(struct cluster_read_options){
         .world = &reading->process.world,
         .log = reading->process.log,
         .access = access,
-        .namespaces = place_namespaces(place),
+        .namespaces = configured_store_namespaces(place),
         .kinds = wanted,
         .kind_count = COUNT_OF(wanted),
         .timeout_ms = option_ms(place->invocation, "timeout"),
         .object = take_object,
-        .left_out = tell_left_out,
+        .left_out = report_left_out,
         .done = over,
         .context = reading,
     });
@@ -73,9 +74,10 @@ static void read_with(struct reading *reading, struct place *place, struct kube_
     cluster_read_free(reader);
 }
 
-static bool read_cluster(struct reading *reading, struct place *place, struct error *err)
+static bool read_cluster(struct reading *reading, struct configured_store *place, struct error *err)
 {
-    struct kube_access *access = look_at(reading, place, err) ? place_access(place, err) : NULL;
+    struct kube_access *access =
+        look_at(reading, place, err) ? configured_store_access(place, err) : NULL;
     if (!access)
         return false;
     if (reading->found->unreadable_count) {
@@ -112,9 +114,9 @@ bool zone_store_read(struct zone_manifests *zones, const struct invocation *invo
 {
     struct zone_store store = {0};
     struct reading reading = {.zones = zones, .found = &store};
-    struct place place;
+    struct configured_store place;
     bool is_read = true;
-    if (!place_find(&place, invocation, err))
+    if (!configured_store_find(&place, invocation, err))
         return false;
     store.is_cluster = place.is_cluster;
     if (!place.is_cluster) {

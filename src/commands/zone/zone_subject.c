@@ -1,7 +1,7 @@
 #include "commands/zone/zone_subject.h"
 
+#include "commands/zone/configured_zones.h"
 #include "commands/zone/zone_manifests.h"
-#include "commands/zone/zones_place.h"
 #include "controllers/zone/zone_controller.h"
 
 static void *judge_make(const struct invocation *invocation, struct report *report,

@@ -63,7 +63,7 @@ struct reconcile {
     struct arena *arena;
     struct dnsclass_settings settings;
     struct dnsclass dnsclass;
-    struct dnsclass_ours ours;
+    struct dnsclass_managed ours;
     struct text server;                 // normalised; absent when it is no URL
     const struct backend_view *backend; // as it is before this reconciliation; or NULL
     struct secret *secret;
@@ -142,7 +142,7 @@ static void reconcile_open(struct reconcile *reconcile, const struct snapshot *s
     const struct object *subject = snapshot->subject;
     reconcile->settings = snapshot->settings ? *(const struct dnsclass_settings *)snapshot->settings
                                              : dnsclass_defaults;
-    dnsclass_unpack(reconcile->arena, object_spec(subject), object_ours(subject),
+    dnsclass_unpack(reconcile->arena, object_spec(subject), object_managed(subject),
                     &reconcile->dnsclass, &reconcile->ours);
     reconcile->server = dnsclass_server(reconcile->arena, &reconcile->dnsclass);
     reconcile->backend = snapshot->backend_count ? snapshot->backends[0] : NULL;
@@ -294,7 +294,7 @@ static bool says_healthy(const struct value *answer)
     return text_equal_nocase(value_text_at(answer, "status"), TEXT("healthy"));
 }
 
-static void tell_answer(const struct reconcile *reconcile, struct told *told)
+static void report_answer(const struct reconcile *reconcile, struct told *told)
 {
     const struct backend_view *backend = reconcile->backend;
     struct text message = value_text_at(backend->answer, "message");
@@ -319,7 +319,7 @@ static void tell_answer(const struct reconcile *reconcile, struct told *told)
             : told->health_message;
 }
 
-static void tell_fault(const struct reconcile *reconcile, struct told *told)
+static void report_fault(const struct reconcile *reconcile, struct told *told)
 {
     *told = (struct told){
         .reason = reason_find(text_of(reconcile->fault.reason)),
@@ -392,14 +392,15 @@ static void note_change(struct reconcile *reconcile, const struct told *told, st
     bool is_warning = told->ready == CONDITION_FALSE;
     enum reason old = before ? before->reason : REASON_HEALTH_CHECK_PENDING;
     if (has_moved(reconcile))
-        decision_note(out, false, EVENT_SERVER_CHANGED,
-                      arena_printf(reconcile->arena,
-                                   "records go to %.*s from now on; nothing is deleted at %s",
-                                   TEXT_ARGS(reconcile->server), reconcile->backend->registry));
+        decision_add_event(out, false, EVENT_SERVER_CHANGED,
+                           arena_printf(reconcile->arena,
+                                        "records go to %.*s from now on; nothing is deleted at %s",
+                                        TEXT_ARGS(reconcile->server),
+                                        reconcile->backend->registry));
     if (old == told->reason || told->reason == REASON_HEALTH_CHECK_PENDING)
         return;
     if (old != REASON_HEALTH_CHECK_PENDING || is_warning)
-        decision_note(
+        decision_add_event(
             out, is_warning, EVENT_HEALTH_CHANGED,
             arena_printf(reconcile->arena, "%s: %s", reason_name(told->reason), told->message));
     out->lines[out->line_count++] =
@@ -415,14 +416,14 @@ static void note_rotation(struct reconcile *reconcile, struct decision *out)
     const struct secret *before = reconcile->backend ? reconcile->backend->secret : NULL;
     if (!before || !reconcile->secret || secret_equal(before, reconcile->secret))
         return;
-    decision_note(out, false, EVENT_SECRET_ROTATED,
-                  dnsclass->has_secret_ref
-                      ? arena_printf(reconcile->arena,
-                                     "Secret %.*s/%.*s has a new key %.*s: it signs from now on",
-                                     TEXT_ARGS(dnsclass->secret_namespace),
-                                     TEXT_ARGS(dnsclass->secret_name),
-                                     TEXT_ARGS(dnsclass->secret_key))
-                      : "the class has a new secret: it signs from now on");
+    decision_add_event(
+        out, false, EVENT_SECRET_ROTATED,
+        dnsclass->has_secret_ref
+            ? arena_printf(reconcile->arena,
+                           "Secret %.*s/%.*s has a new key %.*s: it signs from now on",
+                           TEXT_ARGS(dnsclass->secret_namespace), TEXT_ARGS(dnsclass->secret_name),
+                           TEXT_ARGS(dnsclass->secret_key))
+            : "the class has a new secret: it signs from now on");
     struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, 2);
     attrs[0] = LOG_SLICE("class", reconcile->snapshot->name);
     attrs[1] = LOG_END;
@@ -440,22 +441,22 @@ static bool is_pending_news(const struct reconcile *reconcile)
            before->reason == REASON_INVALID_CONFIGURATION || before->reason == REASON_NONE;
 }
 
-static bool tell(struct reconcile *reconcile, struct told *told)
+static bool report_status(struct reconcile *reconcile, struct told *told)
 {
     if (reconcile->fault.fault != FAULT_NONE) {
-        tell_fault(reconcile, told);
+        report_fault(reconcile, told);
         return told->reason != REASON_PENDING;
     }
     // The provider itself may refuse the settings, certificates say.
     if (reconcile->backend && reconcile->backend->fault.fault == FAULT_SPEC &&
         !has_moved(reconcile) && text_is(reconcile->server, reconcile->backend->registry)) {
         reconcile->fault = reconcile->backend->fault;
-        tell_fault(reconcile, told);
+        report_fault(reconcile, told);
         reconcile->fault = (struct error){0};
         return true;
     }
     if (is_answered(reconcile)) {
-        tell_answer(reconcile, told);
+        report_answer(reconcile, told);
         return true;
     }
     *told = (struct told){.reason = REASON_HEALTH_CHECK_PENDING,
@@ -488,7 +489,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     out->fault = reconcile.fault;
     out->class_label = terminated(reconcile.arena, snapshot->name);
     note_rotation(&reconcile, out);
-    if (!tell(&reconcile, &told)) {
+    if (!report_status(&reconcile, &told)) {
         out->reason_label = reason_name(old_reason(&reconcile));
         return;
     }

@@ -222,7 +222,7 @@ static void what_is_missing_shuts_the_backend_and_is_told(void **state)
         assert_int_equal(decision->backend_count, 1);
         assert_string_equal(decision->backends->fault.text, rows[i].text);
         assert_null(decision->question);
-        assert_non_null(note_of(decision, "HealthChanged"));
+        assert_non_null(event_of(decision, "HealthChanged"));
     }
 }
 
@@ -266,7 +266,7 @@ static void before_the_first_answer_the_class_is_pending(void **state)
     const struct decision *decision = decide();
     assert_string_equal(READY(decision), "Unknown/HealthCheckPending");
     assert_string_equal(text_at(decision, "health.status"), "Unknown");
-    assert_int_equal(decision->note_count, 0);
+    assert_int_equal(decision->event_count, 0);
 }
 
 static void after_a_restart_the_last_word_stands_until_the_next(void **state)
@@ -398,10 +398,10 @@ static void a_change_of_health_is_noted_once(void **state)
     world.status = READY_AS("True", "ServerHealthy");
     be_failing(FAULT_AGAIN, "ServerUnreachable", "refused");
     const struct decision *decision = decide();
-    assert_string_equal(note_of(decision, "HealthChanged"), "ServerUnreachable: refused");
+    assert_string_equal(event_of(decision, "HealthChanged"), "ServerUnreachable: refused");
     assert_int_equal(decision->line_count, 1);
     world.status = READY_AS("False", "ServerUnreachable");
-    assert_int_equal(decide()->note_count, 0);
+    assert_int_equal(decide()->event_count, 0);
 }
 
 static void a_moved_server_is_asked_anew_and_noted(void **state)
@@ -412,7 +412,7 @@ static void a_moved_server_is_asked_anew_and_noted(void **state)
     world.backend.registry = "http://old";
     const struct decision *decision = decide();
     assert_string_equal(READY(decision), "Unknown/HealthCheckPending");
-    assert_non_null(note_of(decision, "ServerChanged"));
+    assert_non_null(event_of(decision, "ServerChanged"));
 }
 
 static void a_new_key_is_noted_without_its_content(void **state)
@@ -424,15 +424,15 @@ static void a_new_key_is_noted_without_its_content(void **state)
     be_answered("{'status':'healthy'}", NOW_S - 300);
     world.backend.secret = before;
     world.secret = "'stringData':{'hmac':'one'}";
-    assert_null(note_of(decide(), "SecretRotated"));
+    assert_null(event_of(decide(), "SecretRotated"));
     world.secret = "'stringData':{'hmac':'s3cret'}";
-    const char *note = note_of(decide(), "SecretRotated");
+    const char *note = event_of(decide(), "SecretRotated");
     assert_string_equal(note, "Secret dns/key has a new key hmac: it signs from now on");
     world.secret = NULL;
-    assert_null(note_of(decide(), "SecretRotated"));
+    assert_null(event_of(decide(), "SecretRotated"));
     world.backend.secret = NULL;
     world.secret = "'stringData':{'hmac':'s3cret'}";
-    assert_null(note_of(decide(), "SecretRotated"));
+    assert_null(event_of(decide(), "SecretRotated"));
 }
 
 static void settings_that_the_provider_refuses_are_told(void **state)

@@ -35,7 +35,7 @@ static struct dnsplan_change change_of(struct arena *arena, const struct record_
     return change;
 }
 
-static const struct value *make(struct arena *arena, const struct backend_hold *hold)
+static const struct value *make(struct arena *arena, const struct guarded_removals *hold)
 {
     size_t count = hold->count < DNSPLAN_CHANGES_MAX ? hold->count : DNSPLAN_CHANGES_MAX;
     struct dnsplan_change *changes = arena_new_array(arena, struct dnsplan_change, count + 1);
@@ -62,12 +62,12 @@ static bool is_over(enum dnsplan_phase phase)
 static void read_plan(const struct object *object, struct dnsplan *plan,
                       struct dnsplan_status *status)
 {
-    dnsplan_unpack(object_spec(object), object_ours(object), plan, status);
+    dnsplan_unpack(object_spec(object), object_managed(object), plan, status);
 }
 
 // The same may be held again, days after somebody approved it: he did not approve that.
-static bool hold(const struct backend_hold *hold, const struct object *there, struct arena *arena,
-                 struct owned_object_want *out)
+static bool hold(const struct guarded_removals *hold, const struct object *there,
+                 struct arena *arena, struct owned_object_want *out)
 {
     char name[DNSPLAN_NAME_MAX];
     struct dnsplan plan;
@@ -107,8 +107,8 @@ static void reconcile_open(struct reconcile *reconcile, const struct snapshot *s
 
 static bool is_held(const struct reconcile *reconcile)
 {
-    return reconcile->backend && reconcile->backend->held &&
-           text_is(reconcile->plan.checksum, reconcile->backend->held);
+    return reconcile->backend && reconcile->backend->guarded_checksum &&
+           text_is(reconcile->plan.checksum, reconcile->backend->guarded_checksum);
 }
 
 static bool is_past(const struct reconcile *reconcile)
@@ -127,8 +127,9 @@ static enum dnsplan_phase next_phase(const struct reconcile *reconcile)
     if (is_over(phase))
         return phase;
     if (is_past(reconcile))
-        return phase == DNSPLAN_APPROVED && !reconcile->backend->held ? DNSPLAN_APPLIED
-                                                                      : DNSPLAN_SUPERSEDED;
+        return phase == DNSPLAN_APPROVED && !reconcile->backend->guarded_checksum
+                   ? DNSPLAN_APPLIED
+                   : DNSPLAN_SUPERSEDED;
     if (phase == DNSPLAN_APPROVED || dnsplan_is_approved(&reconcile->plan))
         return DNSPLAN_APPROVED;
     return reconcile->snapshot->now_ms < expires_ms(reconcile) ? DNSPLAN_PENDING : DNSPLAN_EXPIRED;
@@ -171,7 +172,8 @@ static enum reason reason_of(const struct reconcile *reconcile, enum dnsplan_pha
     return is_wrong(reconcile, phase) ? REASON_WRONG_CHECKSUM : reasons[phase];
 }
 
-static void tell(struct reconcile *reconcile, enum dnsplan_phase phase, struct decision *out)
+static void report_phase(struct reconcile *reconcile, enum dnsplan_phase phase,
+                         struct decision *out)
 {
     const struct condition *before = conditions_find(&reconcile->before.conditions, "Applied");
     int64_t generation = reconcile->subject->generation;
@@ -190,13 +192,13 @@ static void tell(struct reconcile *reconcile, enum dnsplan_phase phase, struct d
     if (before && before->reason == reason)
         return;
     if (reason == REASON_HELD && !before)
-        decision_note(out, true, EVENT_PLAN_PENDING, message);
+        decision_add_event(out, true, EVENT_PLAN_PENDING, message);
     else if (reason == REASON_WRONG_CHECKSUM)
-        decision_note(out, true, EVENT_WRONG_CHECKSUM, message);
+        decision_add_event(out, true, EVENT_WRONG_CHECKSUM, message);
     else if (reason == REASON_APPROVED)
-        decision_note(out, false, EVENT_PLAN_APPROVED, message);
+        decision_add_event(out, false, EVENT_PLAN_APPROVED, message);
     else if (reason == REASON_APPLIED)
-        decision_note(out, false, EVENT_PLAN_APPLIED, message);
+        decision_add_event(out, false, EVENT_PLAN_APPLIED, message);
 }
 
 // Written first, so that whoever comes after a crash knows of it.
@@ -205,7 +207,7 @@ static const struct approval *approval_of(const struct reconcile *reconcile)
     if (reconcile->before.phase != DNSPLAN_APPROVED || !is_held(reconcile))
         return NULL;
     struct approval *approval = arena_new_of(reconcile->arena, struct approval);
-    *approval = (struct approval){reconcile->backend->name, reconcile->backend->held};
+    *approval = (struct approval){reconcile->backend->name, reconcile->backend->guarded_checksum};
     return approval;
 }
 
@@ -249,7 +251,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     out->approval = approval_of(&reconcile);
     if (phase == DNSPLAN_PENDING)
         out->wake_ms = expires_ms(&reconcile);
-    tell(&reconcile, phase, out);
+    report_phase(&reconcile, phase, out);
 }
 
 // ---- the controller -----------------------------------------------------------------------------
@@ -286,12 +288,12 @@ static const struct kube_right rights[] = {
 
 const struct controller dnsplan_controller = {
     .name = "dnsplan",
-    .reads_ours = true,
+    .reads_own_writes = true,
     .kind = &dnsplan_kind,
     .inputs = inputs,
     .input_count = COUNT_OF(inputs),
     .backends = &backends,
-    .hold = hold,
+    .ask_approval = hold,
     .decide = decide,
     .rights = rights,
 };

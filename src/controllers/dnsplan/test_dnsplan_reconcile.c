@@ -35,7 +35,7 @@ static int set_up(void **state)
         .arena = arena_new(),
         .approve = "",
         .has_backend = true,
-        .backend = {.name = "pihole-home", .is_listed = true, .held = SUM},
+        .backend = {.name = "pihole-home", .is_listed = true, .guarded_checksum = SUM},
     };
     return 0;
 }
@@ -128,7 +128,7 @@ static void a_new_plan_asks(void **state)
 {
     (void)state;
     assert_outcome("Pending", "False/Held");
-    assert_non_null(strstr(note_of(&world.decision, "PlanPending"),
+    assert_non_null(strstr(event_of(&world.decision, "PlanPending"),
                            "set spec.approve to " SUM
                            ", or run `signpost plan approve pihole-home-41f56d72`"));
     assert_null(world.decision.approval);
@@ -140,7 +140,7 @@ static void it_asks_once(void **state)
     (void)state;
     stands_as("Pending", "Held");
     assert_outcome("Pending", "False/Held");
-    assert_int_equal(world.decision.note_count, 0);
+    assert_int_equal(world.decision.event_count, 0);
 }
 
 static void another_checksum_approves_nothing(void **state)
@@ -149,7 +149,7 @@ static void another_checksum_approves_nothing(void **state)
     stands_as("Pending", "Held");
     world.approve = OTHER;
     assert_outcome("Pending", "False/WrongChecksum");
-    assert_non_null(strstr(note_of(&world.decision, "WrongChecksum"), SUM));
+    assert_non_null(strstr(event_of(&world.decision, "WrongChecksum"), SUM));
     assert_null(world.decision.approval);
 }
 
@@ -159,11 +159,11 @@ static void approval_is_written_before_anything_goes(void **state)
     stands_as("Pending", "Held");
     world.approve = SUM;
     assert_outcome("Approved", "False/Approved");
-    assert_non_null(note_of(&world.decision, "PlanApproved"));
+    assert_non_null(event_of(&world.decision, "PlanApproved"));
     assert_null(world.decision.approval);
     stands_as("Approved", "Approved");
     assert_outcome("Approved", "False/Approved");
-    assert_int_equal(world.decision.note_count, 0);
+    assert_int_equal(world.decision.event_count, 0);
     assert_string_equal(world.decision.approval->backend, "pihole-home");
     assert_string_equal(world.decision.approval->checksum, SUM);
 }
@@ -173,20 +173,20 @@ static void what_is_not_held_any_more_was_applied(void **state)
     (void)state;
     stands_as("Approved", "Approved");
     world.approve = SUM;
-    world.backend.held = NULL;
+    world.backend.guarded_checksum = NULL;
     assert_outcome("Applied", "True/Applied");
-    assert_non_null(note_of(&world.decision, "PlanApplied"));
+    assert_non_null(event_of(&world.decision, "PlanApplied"));
     assert_null(world.decision.approval);
 }
 
 static void other_removals_void_the_plan(void **state)
 {
     (void)state;
-    static const char *const held[] = {OTHER, NULL};
-    for (size_t i = 0; i < COUNT_OF(held); i++) {
+    static const char *const guarded_checksum[] = {OTHER, NULL};
+    for (size_t i = 0; i < COUNT_OF(guarded_checksum); i++) {
         stands_as("Pending", "Held");
         world.approve = SUM;
-        world.backend.held = held[i];
+        world.backend.guarded_checksum = guarded_checksum[i];
         assert_outcome("Superseded", "False/Superseded");
         assert_null(world.decision.approval);
     }
@@ -197,7 +197,7 @@ static void approval_of_what_is_held_with_others_is_void(void **state)
     (void)state;
     stands_as("Approved", "Approved");
     world.approve = SUM;
-    world.backend.held = OTHER;
+    world.backend.guarded_checksum = OTHER;
     assert_outcome("Superseded", "False/Superseded");
     assert_null(world.decision.approval);
 }
@@ -205,7 +205,7 @@ static void approval_of_what_is_held_with_others_is_void(void **state)
 static void before_the_backend_was_listed_nothing_is_known_to_be_over(void **state)
 {
     (void)state;
-    world.backend.held = NULL;
+    world.backend.guarded_checksum = NULL;
     world.backend.is_listed = false;
     stands_as("Pending", "Held");
     assert_outcome("Pending", "False/Held");
@@ -236,7 +236,7 @@ static void what_is_over_stays_so(void **state)
         stands_as(over[i], over[i]);
         assert_string_equal(phase_of(decide()), over[i]);
         assert_null(world.decision.approval);
-        assert_int_equal(world.decision.note_count, 0);
+        assert_int_equal(world.decision.event_count, 0);
     }
 }
 
@@ -277,14 +277,14 @@ static const struct record_set sets[] = {
      .weight = -1,
      .port = -1},
 };
-static const struct backend_hold held = {"pihole-home", SUM, sets, 2};
+static const struct guarded_removals guarded_checksum = {"pihole-home", SUM, sets, 2};
 
 static void what_is_held_becomes_an_object(void **state)
 {
     (void)state;
     struct owned_object_want want;
     struct findings findings = {.arena = world.arena};
-    assert_true(dnsplan_controller.hold(&held, NULL, world.arena, &want));
+    assert_true(dnsplan_controller.ask_approval(&guarded_checksum, NULL, world.arena, &want));
     assert_true(text_is(want.key.name, "pihole-home-41f56d72"));
     assert_null(want.seen);
     assert_string_equal(
@@ -316,8 +316,9 @@ static void one_that_is_over_makes_room_for_the_next(void **state)
         struct owned_object_want want;
         stands_as(rows[i].phase, "Held");
         const struct object *there = plan_made("pihole-home-41f56d72", BEGAN);
-        assert_int_equal(dnsplan_controller.hold(&held, there, world.arena, &want),
-                         rows[i].is_over);
+        assert_int_equal(
+            dnsplan_controller.ask_approval(&guarded_checksum, there, world.arena, &want),
+            rows[i].is_over);
         assert_null(want.tree);
         assert_ptr_equal(want.seen, there);
     }

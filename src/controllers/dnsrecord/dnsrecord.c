@@ -124,7 +124,7 @@ bool record_may_send(const struct record_reconcile *reconcile, const struct reco
 // That something was read does not say that it stands there as wanted.
 bool record_is_settled(const struct record_key *key)
 {
-    return !key->is_held && key->receipt && key->receipt->state == RECEIPT_SETTLED &&
+    return !key->is_suspended && key->receipt && key->receipt->state == RECEIPT_SETTLED &&
            (key->receipt->intent != CLAIM_LOOK || key->intent == CLAIM_LOOK);
 }
 
@@ -306,7 +306,7 @@ static void reconcile_open(struct record_reconcile *reconcile, const struct snap
                               ? *(const struct dnsrecord_settings *)snapshot->settings
                               : dnsrecord_defaults;
     dnsrecord_unpack(reconcile->arena, object_spec(reconcile->object),
-                     object_ours(reconcile->object), &reconcile->record, &reconcile->ours);
+                     object_managed(reconcile->object), &reconcile->record, &reconcile->ours);
     open_class(reconcile);
     open_spec(reconcile);
     open_keys(reconcile);
@@ -376,7 +376,7 @@ static void close_claim(struct record_reconcile *reconcile, const struct record_
         .backend = arena_printf(reconcile->arena, "class-%.*s", TEXT_ARGS(key->claim.class_name)),
         .registry = record_text(reconcile, key->claim.server),
         .intent = key->intent,
-        .is_held = key->is_held,
+        .is_suspended = key->is_suspended,
         .epoch = epoch_of(reconcile),
     };
     if (key->intent == CLAIM_SET)
@@ -426,10 +426,11 @@ static void close_annotation(struct record_reconcile *reconcile)
         is_same = is_same_claim(&claims[i], &reconcile->ours.claims[i]);
     if (is_same && reconcile->out->finalizer != FINALIZER_ADD)
         return;
-    reconcile->out->marks[reconcile->out->mark_count++] = (struct decision_mark){
-        .key = DNSRECORD_CLAIMS,
-        .value = count ? dnsrecord_claims_encode(reconcile->arena, claims, count) : NULL,
-    };
+    reconcile->out->metadata_changes[reconcile->out->metadata_change_count++] =
+        (struct decision_metadata_change){
+            .key = DNSRECORD_CLAIMS,
+            .value = count ? dnsrecord_claims_encode(reconcile->arena, claims, count) : NULL,
+        };
 }
 
 static bool has_key_to_guard(const struct record_reconcile *reconcile)
@@ -441,16 +442,16 @@ static bool has_key_to_guard(const struct record_reconcile *reconcile)
 }
 
 // Without finalizer and annotation nothing may be sent, nor may the object go.
-static void tell_refused(struct record_reconcile *reconcile)
+static void report_refused(struct record_reconcile *reconcile)
 {
     const struct error *refused = reconcile->snapshot->refused;
     const char *what = reconcile->out->finalizer == FINALIZER_REMOVE
                            ? "nothing is left to do, but the API server keeps our finalizer"
                            : "the API server refuses finalizer and claims, so nothing is sent";
     if (refused)
-        record_tell(reconcile,
-                    refused->fault == FAULT_AUTH ? REASON_FORBIDDEN : REASON_VALIDATION_FAILED,
-                    arena_printf(reconcile->arena, "%s: %s", what, refused->text));
+        record_report(reconcile,
+                      refused->fault == FAULT_AUTH ? REASON_FORBIDDEN : REASON_VALIDATION_FAILED,
+                      arena_printf(reconcile->arena, "%s: %s", what, refused->text));
 }
 
 static void reconcile_close(struct record_reconcile *reconcile)
@@ -464,8 +465,8 @@ static void reconcile_close(struct record_reconcile *reconcile)
             reconcile->out->finalizer = FINALIZER_ADD;
         close_annotation(reconcile);
     }
-    tell_refused(reconcile);
-    record_tell_decision(reconcile);
+    report_refused(reconcile);
+    record_report_decision(reconcile);
 }
 
 static void decide(const struct snapshot *snapshot, void *model, struct decision *out)
@@ -484,8 +485,8 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
 
 // ---- inputs -------------------------------------------------------------------------------------
 
-static bool is_first_with_class(const struct dnsrecord *record, const struct dnsrecord_ours *ours,
-                                size_t at)
+static bool is_first_with_class(const struct dnsrecord *record,
+                                const struct dnsrecord_managed *ours, size_t at)
 {
     struct text name = ours->claims[at].class_name;
     for (size_t i = 0; i < at; i++)
@@ -497,8 +498,8 @@ static bool is_first_with_class(const struct dnsrecord *record, const struct dns
 static void want_names(const struct object *subject, struct strings *out, const char *prefix)
 {
     struct dnsrecord record;
-    struct dnsrecord_ours ours;
-    dnsrecord_unpack(out->arena, object_spec(subject), object_ours(subject), &record, &ours);
+    struct dnsrecord_managed ours;
+    dnsrecord_unpack(out->arena, object_spec(subject), object_managed(subject), &record, &ours);
     if (record.class_name.len)
         strings_add(out, "%s%.*s", prefix, TEXT_ARGS(record.class_name));
     for (size_t i = 0; i < ours.claim_count; i++)

@@ -38,7 +38,7 @@ static int64_t next_look_ms(int64_t waited_ms)
     return 2 * waited_ms < IN_LINE_MS ? 2 * waited_ms : IN_LINE_MS;
 }
 
-void record_tell_waiting(struct record_reconcile *reconcile, const struct record_key *key)
+void record_report_waiting(struct record_reconcile *reconcile, const struct record_key *key)
 {
     int64_t since_ms = waiting_since_ms(reconcile, key);
     if (!since_ms)
@@ -47,9 +47,9 @@ void record_tell_waiting(struct record_reconcile *reconcile, const struct record
     // Among thousands of others it is not the server that keeps it waiting.
     bool is_in_line = key->receipt && key->receipt->is_in_line;
     if (waited_ms >= (is_in_line ? IN_LINE_MS : PENDING_MS))
-        record_tell(reconcile, REASON_PENDING,
-                    arena_printf(reconcile->arena, "%s has not answered yet",
-                                 record_text(reconcile, reconcile->server)));
+        record_report(reconcile, REASON_PENDING,
+                      arena_printf(reconcile->arena, "%s has not answered yet",
+                                   record_text(reconcile, reconcile->server)));
     else
         record_wake_at(reconcile, since_ms + next_look_ms(waited_ms));
 }
@@ -132,9 +132,9 @@ static bool look(struct record_reconcile *reconcile, struct record_key *old)
     if (is_asked && (record_is_settled(old) || is_unwilling(receipt)))
         return true;
     if (is_asked && receipt->attempts)
-        record_tell_failure(reconcile, receipt, "reading what stands there before the change: ");
+        record_report_failure(reconcile, receipt, "reading what stands there before the change: ");
     else
-        record_tell_waiting(reconcile, old);
+        record_report_waiting(reconcile, old);
     return false;
 }
 
@@ -258,17 +258,17 @@ static bool has_looked(struct record_reconcile *reconcile, struct record_key *wa
     const struct receipt *receipt = wanted->receipt;
     int64_t now_s = reconcile->snapshot->now_ms / 1000;
     wanted->intent = CLAIM_LOOK;
-    wanted->is_held = false;
+    wanted->is_suspended = false;
     wanted->look_since_s = now_s - good_for_s + 1;
     bool is_asked = receipt->intent == CLAIM_LOOK;
     if (is_asked && ((record_is_settled(wanted) && receipt->settled_s >= wanted->look_since_s) ||
                      is_unwilling(receipt)))
         return true;
     if (is_asked && receipt->attempts)
-        record_tell_failure(reconcile, receipt,
-                            "reading what stands there before the first write: ");
+        record_report_failure(reconcile, receipt,
+                              "reading what stands there before the first write: ");
     else
-        record_tell_waiting(reconcile, wanted);
+        record_report_waiting(reconcile, wanted);
     return false;
 }
 
@@ -281,30 +281,31 @@ static void warn_of_replacement(struct record_reconcile *reconcile, struct recor
                                  "was not ours: %.*s stood there before the first write, and is "
                                  "replaced",
                                  TEXT_ARGS(wanted->claim.replaces)));
-    record_tell_line(reconcile, LOG_WARN, "record replaces what is not ours");
+    record_report_line(reconcile, LOG_WARN, "record replaces what is not ours");
 }
 
 static bool refuse_to_replace(struct record_reconcile *reconcile, struct record_key *wanted,
                               const struct record_set *found)
 {
     record_wake_at(reconcile, (wanted->receipt->settled_s + LOOK_REFUSED_S) * 1000);
-    record_tell(reconcile, REASON_CONFLICT,
-                arena_printf(reconcile->arena,
-                             "%s is not ours: %.*s stands there, and DNSClass %.*s has the "
-                             "preflight Refuse",
-                             record_key_place(reconcile, wanted),
-                             TEXT_ARGS(describe(reconcile, found)),
-                             TEXT_ARGS(reconcile->record.class_name)));
+    record_report(reconcile, REASON_CONFLICT,
+                  arena_printf(reconcile->arena,
+                               "%s is not ours: %.*s stands there, and DNSClass %.*s has the "
+                               "preflight Refuse",
+                               record_key_place(reconcile, wanted),
+                               TEXT_ARGS(describe(reconcile, found)),
+                               TEXT_ARGS(reconcile->record.class_name)));
     return false;
 }
 
 static bool refuse_blindly(struct record_reconcile *reconcile)
 {
-    record_tell(reconcile, REASON_INVALID_CONFIGURATION,
-                arena_printf(reconcile->arena,
-                             "DNSClass %.*s can't be used: its preflight is Refuse, and the server "
-                             "does not tell what stands there",
-                             TEXT_ARGS(reconcile->record.class_name)));
+    record_report(
+        reconcile, REASON_INVALID_CONFIGURATION,
+        arena_printf(reconcile->arena,
+                     "DNSClass %.*s can't be used: its preflight is Refuse, and the server "
+                     "does not tell what stands there",
+                     TEXT_ARGS(reconcile->record.class_name)));
     return false;
 }
 

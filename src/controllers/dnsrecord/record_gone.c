@@ -29,14 +29,14 @@ static const char *left_keys(const struct record_reconcile *reconcile)
     return left;
 }
 
-static void tell_ending(struct record_reconcile *reconcile)
+static void report_ending(struct record_reconcile *reconcile)
 {
     enum record_fate fate = FATE_OPEN;
     for (size_t i = 0; i < reconcile->key_count; i++)
         if (reconcile->keys[i].fate > fate)
             fate = reconcile->keys[i].fate;
     reconcile->left = left_keys(reconcile);
-    record_tell_line(reconcile, endings[fate].level, endings[fate].message);
+    record_report_line(reconcile, endings[fate].level, endings[fate].message);
 }
 
 // ---- letting go ---------------------------------------------------------------------------------
@@ -55,8 +55,8 @@ static void release(struct record_reconcile *reconcile, enum record_fate fate)
                             "stays: deletionPolicy is Retain");
     }
     reconcile->out->finalizer = FINALIZER_REMOVE;
-    record_tell(reconcile, REASON_RECORD_DELETED, "released without a deletion at the server");
-    tell_ending(reconcile);
+    record_report(reconcile, REASON_RECORD_DELETED, "released without a deletion at the server");
+    report_ending(reconcile);
 }
 
 // Why nothing can be sent for a key, or NULL: the class or its Secret is gone, or it is unusable;
@@ -94,15 +94,16 @@ static void orphan(struct record_reconcile *reconcile, struct record_key *key, c
                     arena_printf(reconcile->arena, "may still exist: %s", why));
 }
 
-static void tell_obstacle(struct record_reconcile *reconcile, const struct record_key *key,
-                          enum reason reason, const char *why)
+static void report_obstacle(struct record_reconcile *reconcile, const struct record_key *key,
+                            enum reason reason, const char *why)
 {
-    record_tell(reconcile, reason,
-                arena_printf(reconcile->arena,
-                             "%s waits to be deleted: %s; %s, or release the record with the "
-                             "annotation dns.homelab.mortenolsen.pro/force-delete",
-                             key->label ? key->label : record_key_name(reconcile, &key->claim), why,
-                             reason == REASON_VALIDATION_FAILED ? "mend it" : "bring it back"));
+    record_report(reconcile, reason,
+                  arena_printf(reconcile->arena,
+                               "%s waits to be deleted: %s; %s, or release the record with the "
+                               "annotation dns.homelab.mortenolsen.pro/force-delete",
+                               key->label ? key->label : record_key_name(reconcile, &key->claim),
+                               why,
+                               reason == REASON_VALIDATION_FAILED ? "mend it" : "bring it back"));
 }
 
 // Whoever can still be reached goes on being asked when nobody knows when the deletion began.
@@ -134,7 +135,7 @@ static bool remove_key(struct record_reconcile *reconcile, struct record_key *ke
         return true;
     }
     key->intent = CLAIM_REMOVE;
-    key->is_held = !record_may_send(reconcile, key);
+    key->is_suspended = !record_may_send(reconcile, key);
     if (record_is_settled(key)) {
         key->fate = key->receipt->is_inherited ? FATE_TAKEN : FATE_DELETED;
         return true;
@@ -147,9 +148,9 @@ static bool remove_key(struct record_reconcile *reconcile, struct record_key *ke
     if (why && reconcile->snapshot->now_ms < record_orphan_ms(reconcile))
         record_wake_at(reconcile, record_orphan_ms(reconcile));
     if (record_has_failed(key))
-        record_tell_failure(reconcile, key->receipt, "deletion: ");
+        record_report_failure(reconcile, key->receipt, "deletion: ");
     else if (why && !reconcile->told.attempt && !is_going_on(reconcile, key))
-        tell_obstacle(reconcile, key, reason, why);
+        report_obstacle(reconcile, key, reason, why);
     return false;
 }
 
@@ -175,7 +176,7 @@ void record_gone(struct record_reconcile *reconcile)
             reconcile->keys[i].is_claimed = false;
         reconcile->ours.claim_count = reconcile->key_count = 0;
         reconcile->ours.has_broken_claims = false;
-        record_tell(reconcile, REASON_RECORD_DELETED, "nothing of it is left to delete");
+        record_report(reconcile, REASON_RECORD_DELETED, "nothing of it is left to delete");
         return;
     }
     if (reconcile->record.is_force_deleted || reconcile->record.is_retained) {
@@ -188,6 +189,6 @@ void record_gone(struct record_reconcile *reconcile)
         return;
     note_endings(reconcile);
     reconcile->out->finalizer = FINALIZER_REMOVE;
-    record_tell(reconcile, REASON_RECORD_DELETED, "deleted at the server");
-    tell_ending(reconcile);
+    record_report(reconcile, REASON_RECORD_DELETED, "deleted at the server");
+    report_ending(reconcile);
 }

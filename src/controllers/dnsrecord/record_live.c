@@ -11,9 +11,9 @@ static bool refuse_paused(struct record_reconcile *reconcile)
 {
     if (!reconcile->record.is_paused)
         return false;
-    record_tell(reconcile, REASON_PAUSED,
-                "paused by the annotation dns.homelab.mortenolsen.pro/paused: "
-                "remove it to go on");
+    record_report(reconcile, REASON_PAUSED,
+                  "paused by the annotation dns.homelab.mortenolsen.pro/paused: "
+                  "remove it to go on");
     return true;
 }
 
@@ -21,7 +21,7 @@ static bool refuse_invalid(struct record_reconcile *reconcile)
 {
     if (reconcile->is_valid)
         return false;
-    record_tell(reconcile, REASON_VALIDATION_FAILED, reconcile->faults);
+    record_report(reconcile, REASON_VALIDATION_FAILED, reconcile->faults);
     return true;
 }
 
@@ -29,11 +29,11 @@ static bool refuse_classless(struct record_reconcile *reconcile)
 {
     if (reconcile->class_object)
         return false;
-    record_tell(reconcile, REASON_DNS_CLASS_NOT_FOUND,
-                arena_printf(reconcile->arena,
-                             "DNSClass %.*s does not exist: create it or change "
-                             "spec.dnsClassRef.name",
-                             TEXT_ARGS(reconcile->record.class_name)));
+    record_report(reconcile, REASON_DNS_CLASS_NOT_FOUND,
+                  arena_printf(reconcile->arena,
+                               "DNSClass %.*s does not exist: create it or change "
+                               "spec.dnsClassRef.name",
+                               TEXT_ARGS(reconcile->record.class_name)));
     return true;
 }
 
@@ -41,7 +41,7 @@ static bool refuse_bad_class(struct record_reconcile *reconcile)
 {
     if (!reconcile->class_faults && reconcile->server.len)
         return false;
-    record_tell(
+    record_report(
         reconcile, REASON_INVALID_CONFIGURATION,
         arena_printf(reconcile->arena, "DNSClass %.*s can't be used: %s",
                      TEXT_ARGS(reconcile->record.class_name),
@@ -66,8 +66,8 @@ static bool refuse_type(struct record_reconcile *reconcile)
     value_each (item, types)
         if (text_is(value_text(item), type))
             return false;
-    record_tell(reconcile, REASON_VALIDATION_FAILED,
-                arena_printf(reconcile->arena, "server offers no type %s", type));
+    record_report(reconcile, REASON_VALIDATION_FAILED,
+                  arena_printf(reconcile->arena, "server offers no type %s", type));
     return true;
 }
 
@@ -81,9 +81,9 @@ static bool refuse_zone(struct record_reconcile *reconcile)
         if (domain_normalise(reconcile->arena, value_text(item), &zone, NULL) &&
             name_is_within(reconcile->fqdn, zone))
             return false;
-    record_tell(reconcile, REASON_VALIDATION_FAILED,
-                arena_printf(reconcile->arena, "server serves no zone of %.*s",
-                             TEXT_ARGS(reconcile->fqdn)));
+    record_report(reconcile, REASON_VALIDATION_FAILED,
+                  arena_printf(reconcile->arena, "server serves no zone of %.*s",
+                               TEXT_ARGS(reconcile->fqdn)));
     return true;
 }
 
@@ -137,7 +137,7 @@ static bool is_out_of_reach(struct record_reconcile *reconcile, const struct rec
 static void remove_old(struct record_reconcile *reconcile, struct record_key *old, bool may_leave)
 {
     old->intent = CLAIM_REMOVE;
-    old->is_held = !record_may_send(reconcile, old);
+    old->is_suspended = !record_may_send(reconcile, old);
     if (record_is_settled(old) && may_leave) {
         old->is_leaving = true;
         if (old->receipt->is_uncertain)
@@ -182,11 +182,11 @@ static const char *holder_of(const struct record_reconcile *reconcile,
 static void lose(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     wanted->is_leaving = !record_is_in_way(wanted);
-    wanted->is_held = true;
-    record_tell(reconcile, REASON_CONFLICT,
-                arena_printf(reconcile->arena, "%s is held by %s",
-                             record_key_name(reconcile, &wanted->claim),
-                             holder_of(reconcile, wanted->receipt)));
+    wanted->is_suspended = true;
+    record_report(reconcile, REASON_CONFLICT,
+                  arena_printf(reconcile->arena, "%s is held by %s",
+                               record_key_name(reconcile, &wanted->claim),
+                               holder_of(reconcile, wanted->receipt)));
 }
 
 static struct record_key *find_youngest(struct record_reconcile *reconcile,
@@ -209,11 +209,12 @@ static void make_room(struct record_reconcile *reconcile, struct record_key *wan
 {
     const struct record_key *youngest = find_youngest(reconcile, wanted);
     wanted->is_leaving = true;
-    wanted->is_held = true;
+    wanted->is_suspended = true;
     for (size_t i = 0; i < reconcile->key_count; i++)
         if (&reconcile->keys[i] != wanted && &reconcile->keys[i] != youngest)
             remove_old(reconcile, &reconcile->keys[i], true);
-    record_tell(reconcile, REASON_PENDING, "waits until the names that the record had are deleted");
+    record_report(reconcile, REASON_PENDING,
+                  "waits until the names that the record had are deleted");
 }
 
 static size_t count_others(const struct record_reconcile *reconcile,
@@ -241,14 +242,14 @@ static bool write_ahead(struct record_reconcile *reconcile, struct record_key *w
     return !wanted->is_leaving;
 }
 
-static void tell_old_failures(struct record_reconcile *reconcile, const struct record_key *wanted)
+static void report_old_failures(struct record_reconcile *reconcile, const struct record_key *wanted)
 {
     for (size_t i = 0; i < reconcile->key_count; i++) {
         const struct record_key *key = &reconcile->keys[i];
         if (key == wanted || key->intent != CLAIM_REMOVE)
             continue;
         if (record_is_recalled(key)) {
-            reconcile->told = (struct record_told){0};
+            reconcile->told = (struct record_reported){0};
             return;
         }
         if (!record_has_failed(key))
@@ -261,18 +262,18 @@ static void tell_old_failures(struct record_reconcile *reconcile, const struct r
     }
 }
 
-static void tell_progress(struct record_reconcile *reconcile, struct record_key *wanted)
+static void report_progress(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     if (record_is_settled(wanted)) {
-        record_tell_success(reconcile, wanted);
-        tell_old_failures(reconcile, wanted);
+        record_report_success(reconcile, wanted);
+        report_old_failures(reconcile, wanted);
     } else if (record_is_refusal(wanted->receipt)) {
-        record_tell_refusal(reconcile, wanted);
+        record_report_refusal(reconcile, wanted);
     } else if (record_has_failed(wanted)) {
-        record_tell_failure(reconcile, wanted->receipt, "");
+        record_report_failure(reconcile, wanted->receipt, "");
     } else if (!record_is_recalled(wanted) && record_may_send(reconcile, wanted)) {
         // Before that it waits for our own write, which a Pending would stand in line with.
-        record_tell_waiting(reconcile, wanted);
+        record_report_waiting(reconcile, wanted);
     }
 }
 
@@ -285,7 +286,7 @@ static void pursue(struct record_reconcile *reconcile, struct record_key *wanted
     }
     wanted->intent = CLAIM_SET;
     wanted->content = &reconcile->set;
-    wanted->is_held = !record_may_send(reconcile, wanted);
+    wanted->is_suspended = !record_may_send(reconcile, wanted);
     if (record_is_lost(wanted)) {
         lose(reconcile, wanted);
         return;
@@ -296,14 +297,14 @@ static void pursue(struct record_reconcile *reconcile, struct record_key *wanted
     }
     if (!record_is_clear_to_write(reconcile, wanted))
         return;
-    if ((wanted->is_held || wanted->intent == CLAIM_LOOK) && !write_ahead(reconcile, wanted))
+    if ((wanted->is_suspended || wanted->intent == CLAIM_LOOK) && !write_ahead(reconcile, wanted))
         return;
     if (wanted->intent == CLAIM_LOOK)
         return;
-    for (size_t i = 0; i < reconcile->key_count && !wanted->is_held; i++)
+    for (size_t i = 0; i < reconcile->key_count && !wanted->is_suspended; i++)
         if (&reconcile->keys[i] != wanted && !reconcile->keys[i].is_leaving)
             follow(reconcile, &reconcile->keys[i], wanted);
-    tell_progress(reconcile, wanted);
+    report_progress(reconcile, wanted);
 }
 
 // The class's Secret is missing, say: nothing can be sent, what stands is kept.
@@ -316,7 +317,7 @@ static bool is_backend_shut(const struct record_reconcile *reconcile)
 static void wait_for_backend(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     wanted->is_leaving = !wanted->is_stored;
-    wanted->is_held = true;
+    wanted->is_suspended = true;
     if (!wanted->is_stored) {
         wanted->intent = CLAIM_SET;
         wanted->content = &reconcile->set;
@@ -327,12 +328,12 @@ static void wait_for_backend(struct record_reconcile *reconcile, struct record_k
     }
     enum reason reason = reason_find(text_of(reconcile->backend->fault.reason));
     if (reason == REASON_PENDING)
-        record_tell_waiting(reconcile, wanted);
+        record_report_waiting(reconcile, wanted);
     else
-        record_tell(reconcile, reason == REASON_NONE ? REASON_INVALID_CONFIGURATION : reason,
-                    arena_printf(reconcile->arena, "DNSClass %.*s can't be used: %s",
-                                 TEXT_ARGS(reconcile->record.class_name),
-                                 reconcile->backend->fault.text));
+        record_report(reconcile, reason == REASON_NONE ? REASON_INVALID_CONFIGURATION : reason,
+                      arena_printf(reconcile->arena, "DNSClass %.*s can't be used: %s",
+                                   TEXT_ARGS(reconcile->record.class_name),
+                                   reconcile->backend->fault.text));
 }
 
 // A name that an older object has meanwhile is dropped: its holder replaces what stands there.

@@ -30,7 +30,7 @@ struct record_key {
     bool is_stored;       // stands there now, whatever its class, was and refused
     bool is_leaving;      // shall not stand there any more
     bool is_claimed;      // competes for its name in the registry
-    bool is_held;         // but must not be sent
+    bool is_suspended;    // but must not be sent
     int64_t look_since_s; // LOOK: what was found before that time (Unix) counts no more
     enum claim_intent intent;
     const struct record_set *content; // of a SET
@@ -40,7 +40,7 @@ struct record_key {
 };
 
 // What the status says. NONE: it is left as it is.
-struct record_told {
+struct record_reported {
     enum reason reason;
     enum condition_status ready;
     enum dnsrecord_state state;
@@ -59,7 +59,7 @@ struct record_reconcile {
     struct dnsrecord_settings settings;
     const struct object *object;
     struct dnsrecord record;
-    struct dnsrecord_ours ours;
+    struct dnsrecord_managed ours;
     struct decision *out;
 
     // The class of the spec; `class_faults` says why it can't be used, or is NULL.
@@ -79,7 +79,7 @@ struct record_reconcile {
     struct record_key keys[RECORD_KEYS_MAX];
     size_t key_count;
     struct record_key *wanted; // the key of the spec, when it competes
-    struct record_told told;
+    struct record_reported told;
     const char *left; // keys that the deletion leaves at a server, or NULL
 };
 
@@ -135,7 +135,7 @@ bool record_excludes(const struct record_reconcile *reconcile, const struct reco
 
 // The status says so once the server has been waited for too long; until then the reconciliation
 // comes again.
-void record_tell_waiting(struct record_reconcile *reconcile, const struct record_key *key);
+void record_report_waiting(struct record_reconcile *reconcile, const struct record_key *key);
 // What stood at an old key before a change that deletes it first: for certain, or as certain as it
 // will get. False until the server has answered.
 bool record_learn_was(struct record_reconcile *reconcile, struct record_key *old);
@@ -149,7 +149,7 @@ bool record_is_clear_to_write(struct record_reconcile *reconcile, struct record_
 bool record_is_refusal(const struct receipt *receipt);
 // Marks the refusal in the annotation, which turns the change around where the old data is known;
 // the status follows when that is done.
-void record_tell_refusal(struct record_reconcile *reconcile, struct record_key *wanted);
+void record_report_refusal(struct record_reconcile *reconcile, struct record_key *wanted);
 // The old key whose data stands in, as this very spec was refused before; NULL: none.
 struct record_key *record_find_stand_in(struct record_reconcile *reconcile,
                                         const struct record_key *wanted);
@@ -158,14 +158,14 @@ void record_stand_in(struct record_reconcile *reconcile, struct record_key *old,
 
 // ---- record_report.c ----------------------------------------------------------------------------
 
-void record_tell(struct record_reconcile *reconcile, enum reason reason, const char *message);
-void record_tell_failure(struct record_reconcile *reconcile, const struct receipt *receipt,
-                         const char *prefix);
-void record_tell_success(struct record_reconcile *reconcile, const struct record_key *key);
+void record_report(struct record_reconcile *reconcile, enum reason reason, const char *message);
+void record_report_failure(struct record_reconcile *reconcile, const struct receipt *receipt,
+                           const char *prefix);
+void record_report_success(struct record_reconcile *reconcile, const struct record_key *key);
 // An event about a key: "www.example.com A at http://... <what>".
 void record_note_key(struct record_reconcile *reconcile, const struct record_key *key,
                      bool is_warning, const char *reason, const char *what);
-void record_tell_line(struct record_reconcile *reconcile, enum log_level level,
-                      const char *message);
+void record_report_line(struct record_reconcile *reconcile, enum log_level level,
+                        const char *message);
 // Status, notes and lines from what was told.
-void record_tell_decision(struct record_reconcile *reconcile);
+void record_report_decision(struct record_reconcile *reconcile);

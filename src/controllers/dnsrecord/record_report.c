@@ -48,10 +48,10 @@ static size_t row_of(enum reason reason)
     return row_of(REASON_SERVER_ERROR);
 }
 
-void record_tell(struct record_reconcile *reconcile, enum reason reason, const char *message)
+void record_report(struct record_reconcile *reconcile, enum reason reason, const char *message)
 {
     size_t row = row_of(reason);
-    reconcile->told = (struct record_told){
+    reconcile->told = (struct record_reported){
         .reason = reasons[row].reason,
         .ready = reasons[row].ready,
         .state = reasons[row].state,
@@ -60,20 +60,20 @@ void record_tell(struct record_reconcile *reconcile, enum reason reason, const c
     };
 }
 
-void record_tell_failure(struct record_reconcile *reconcile, const struct receipt *receipt,
-                         const char *prefix)
+void record_report_failure(struct record_reconcile *reconcile, const struct receipt *receipt,
+                           const char *prefix)
 {
     enum reason reason = reason_find(text_of(receipt->error.reason));
     if (reason == REASON_NONE)
         reason = by_fault[receipt->error.fault];
-    record_tell(reconcile, reason,
-                arena_printf(reconcile->arena, "%s%s", prefix, receipt->error.text));
+    record_report(reconcile, reason,
+                  arena_printf(reconcile->arena, "%s%s", prefix, receipt->error.text));
     if (*receipt->error.code)
         reconcile->told.code = arena_copy_text(reconcile->arena, receipt->error.code);
     reconcile->told.attempt = receipt;
 }
 
-void record_tell_success(struct record_reconcile *reconcile, const struct record_key *key)
+void record_report_success(struct record_reconcile *reconcile, const struct record_key *key)
 {
     const struct dnsrecord_applied *applied = key->applied;
     bool is_same = applied && dnsrecord_is_same_hash(applied->hash, key->receipt->hash);
@@ -83,14 +83,14 @@ void record_tell_success(struct record_reconcile *reconcile, const struct record
     if (is_first && key->claim.replaces.len)
         message = arena_printf(reconcile->arena, "%s; it replaced what was not ours: %.*s", message,
                                TEXT_ARGS(key->claim.replaces));
-    record_tell(reconcile, is_first ? REASON_RECORD_CREATED : REASON_RECORD_UPDATED, message);
+    record_report(reconcile, is_first ? REASON_RECORD_CREATED : REASON_RECORD_UPDATED, message);
     reconcile->told.is_created = !applied;
     reconcile->told.is_updated = applied && !is_same;
 }
 
 // ---- status -------------------------------------------------------------------------------------
 
-static bool is_success(const struct record_told *told)
+static bool is_success(const struct record_reported *told)
 {
     return told->ready == CONDITION_TRUE;
 }
@@ -156,7 +156,7 @@ static const char *acceptance_text(const struct record_reconcile *reconcile, enu
 
 static void conditions_make(struct record_reconcile *reconcile, struct conditions *out)
 {
-    const struct record_told *told = &reconcile->told;
+    const struct record_reported *told = &reconcile->told;
     enum reason accepted = acceptance(reconcile);
     conditions_set(out, &reconcile->ours.conditions,
                    (struct condition){.type = "Ready",
@@ -183,7 +183,7 @@ static enum reason old_reason(const struct record_reconcile *reconcile)
 
 static void error_make(const struct record_reconcile *reconcile, struct dnsrecord_status *status)
 {
-    const struct record_told *told = &reconcile->told;
+    const struct record_reported *told = &reconcile->told;
     bool is_old = old_reason(reconcile) == told->reason && reconcile->ours.error_time_s;
     if (!told->code)
         return;
@@ -230,7 +230,7 @@ static const struct value *status_make(struct record_reconcile *reconcile)
 static const struct log_attr *attrs_make(const struct record_reconcile *reconcile)
 {
     const struct snapshot *snapshot = reconcile->snapshot;
-    const struct record_told *told = &reconcile->told;
+    const struct record_reported *told = &reconcile->told;
     struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, ATTRS_MAX);
     size_t count = 0;
     attrs[count++] = LOG_TEXT("record", arena_printf(reconcile->arena, "%.*s/%.*s",
@@ -258,11 +258,13 @@ static const struct log_attr *attrs_make(const struct record_reconcile *reconcil
 void record_note_key(struct record_reconcile *reconcile, const struct record_key *key,
                      bool is_warning, const char *reason, const char *what)
 {
-    decision_note(reconcile->out, is_warning, reason,
-                  arena_printf(reconcile->arena, "%s %s", record_key_place(reconcile, key), what));
+    decision_add_event(
+        reconcile->out, is_warning, reason,
+        arena_printf(reconcile->arena, "%s %s", record_key_place(reconcile, key), what));
 }
 
-void record_tell_line(struct record_reconcile *reconcile, enum log_level level, const char *message)
+void record_report_line(struct record_reconcile *reconcile, enum log_level level,
+                        const char *message)
 {
     reconcile->out->lines[reconcile->out->line_count++] =
         (struct decision_line){.level = level, .message = message, .attrs = attrs_make(reconcile)};
@@ -284,17 +286,17 @@ static void note_success(struct record_reconcile *reconcile)
 {
     const char *place = reconcile->told.message;
     if (reconcile->told.is_created) {
-        decision_note(reconcile->out, false, EVENT_RECORD_CREATED, place);
-        record_tell_line(reconcile, LOG_INFO, "record created");
+        decision_add_event(reconcile->out, false, EVENT_RECORD_CREATED, place);
+        record_report_line(reconcile, LOG_INFO, "record created");
     } else if (reconcile->told.is_updated) {
-        decision_note(reconcile->out, false, EVENT_RECORD_UPDATED, place);
-        record_tell_line(reconcile, LOG_INFO, "record updated");
+        decision_add_event(reconcile->out, false, EVENT_RECORD_UPDATED, place);
+        record_report_line(reconcile, LOG_INFO, "record updated");
     }
 }
 
-static void note_told(struct record_reconcile *reconcile)
+static void note_reported(struct record_reconcile *reconcile)
 {
-    const struct record_told *told = &reconcile->told;
+    const struct record_reported *told = &reconcile->told;
     bool is_conflict = told->reason == REASON_CONFLICT;
     if (is_success(told)) {
         note_success(reconcile);
@@ -302,15 +304,15 @@ static void note_told(struct record_reconcile *reconcile)
     }
     if (!told->code || !is_loud(reconcile))
         return;
-    decision_note(
+    decision_add_event(
         reconcile->out, true, is_conflict ? EVENT_RECORD_CONFLICT : EVENT_RECORD_FAILED,
         arena_printf(reconcile->arena, "%s: %s", reason_name(told->reason), told->message));
-    record_tell_line(reconcile, LOG_WARN, is_conflict ? "record lost its name" : "record failed");
+    record_report_line(reconcile, LOG_WARN, is_conflict ? "record lost its name" : "record failed");
 }
 
 static void fault_make(struct record_reconcile *reconcile)
 {
-    const struct record_told *told = &reconcile->told;
+    const struct record_reported *told = &reconcile->told;
     if (told->attempt)
         reconcile->out->fault = told->attempt->error;
     else if (told->code)
@@ -318,20 +320,21 @@ static void fault_make(struct record_reconcile *reconcile)
                   told->message);
 }
 
-void record_tell_decision(struct record_reconcile *reconcile)
+void record_report_decision(struct record_reconcile *reconcile)
 {
     struct decision *out = reconcile->out;
     enum reason reason = reconcile->told.reason ? reconcile->told.reason : old_reason(reconcile);
     out->class_label = record_text(reconcile, reconcile->record.class_name);
     out->reason_label = reason_name(reason ? reason : REASON_PENDING);
     if (reconcile->is_rebuilt)
-        decision_note(out, true, EVENT_CLAIMS_REBUILT,
-                      "the annotation claims was unreadable and is rebuilt from status and spec");
+        decision_add_event(
+            out, true, EVENT_CLAIMS_REBUILT,
+            "the annotation claims was unreadable and is rebuilt from status and spec");
     if (reconcile->told.reason == REASON_NONE)
         return;
     fault_make(reconcile);
     out->status = status_make(reconcile);
     // The status waits for the write-ahead, and its news with it.
-    if (!out->mark_count && out->finalizer != FINALIZER_ADD)
-        note_told(reconcile);
+    if (!out->metadata_change_count && out->finalizer != FINALIZER_ADD)
+        note_reported(reconcile);
 }

@@ -61,11 +61,11 @@ struct record_key *record_find_stand_in(struct record_reconcile *reconcile,
 }
 
 // What the refusal was, behind what became of the old data.
-static void tell_stand_in(struct record_reconcile *reconcile,
-                          const struct dnsrecord_refusal *refusal)
+static void report_stand_in(struct record_reconcile *reconcile,
+                            const struct dnsrecord_refusal *refusal)
 {
     enum reason reason = reason_find(refusal->reason);
-    record_tell(
+    record_report(
         reconcile, reason == REASON_NONE ? REASON_VALIDATION_FAILED : reason,
         arena_printf(reconcile->arena, "previous data restored: %.*s", TEXT_ARGS(refusal->text)));
     if (refusal->code.len)
@@ -79,18 +79,18 @@ void record_stand_in(struct record_reconcile *reconcile, struct record_key *old,
     wanted->is_leaving = true;
     old->intent = CLAIM_SET;
     old->content = old->claim.was;
-    old->is_held = !record_may_send(reconcile, old);
+    old->is_suspended = !record_may_send(reconcile, old);
     if (record_is_settled(old))
-        tell_stand_in(reconcile, old->claim.refusal);
+        report_stand_in(reconcile, old->claim.refusal);
     else if (record_has_failed(old))
-        record_tell_failure(reconcile, old->receipt, "previous data could not be restored yet: ");
+        record_report_failure(reconcile, old->receipt, "previous data could not be restored yet: ");
 }
 
 static const struct dnsrecord_refusal *refusal_make(struct record_reconcile *reconcile,
                                                     const struct receipt *receipt)
 {
     struct dnsrecord_refusal *refusal = arena_new_of(reconcile->arena, struct dnsrecord_refusal);
-    record_tell_failure(reconcile, receipt, "");
+    record_report_failure(reconcile, receipt, "");
     *refusal = (struct dnsrecord_refusal){
         .spec = epoch_text(reconcile),
         .reason = text_of(reason_name(reconcile->told.reason)),
@@ -100,18 +100,18 @@ static const struct dnsrecord_refusal *refusal_make(struct record_reconcile *rec
     return refusal;
 }
 
-void record_tell_refusal(struct record_reconcile *reconcile, struct record_key *wanted)
+void record_report_refusal(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     struct record_key *old = find_restorable(reconcile, wanted);
     if (old) {
         old->claim.refusal = refusal_make(reconcile, wanted->receipt);
         wanted->is_leaving = true;
-        reconcile->told = (struct record_told){0};
+        reconcile->told = (struct record_reported){0};
     } else {
-        record_tell_failure(reconcile, wanted->receipt,
-                            has_lost_data(reconcile, wanted)
-                                ? "what stood there before is not known, "
-                                  "nothing could be put back: "
-                                : "");
+        record_report_failure(reconcile, wanted->receipt,
+                              has_lost_data(reconcile, wanted)
+                                  ? "what stood there before is not known, "
+                                    "nothing could be put back: "
+                                  : "");
     }
 }

@@ -276,7 +276,7 @@ static const char *intent_of(const struct claim_want *claim)
         [CLAIM_REMOVE] = {"REMOVE", "REMOVE held"},
         [CLAIM_LOOK] = {"LOOK", "LOOK held"},
     };
-    return claim ? names[claim->intent][claim->is_held] : "-";
+    return claim ? names[claim->intent][claim->is_suspended] : "-";
 }
 
 static const char *www_intent(const struct decision *decision)
@@ -290,13 +290,13 @@ static const char *desired_of(const struct decision *decision)
     AUTO_BUFFER out = {0};
     struct dnsrecord_claim *claims;
     size_t count;
-    if (!decision->mark_count)
+    if (!decision->metadata_change_count)
         return "-";
-    assert_string_equal(decision->marks[0].key, DNSRECORD_CLAIMS);
-    if (!decision->marks[0].value)
+    assert_string_equal(decision->metadata_changes[0].key, DNSRECORD_CLAIMS);
+    if (!decision->metadata_changes[0].value)
         return "none";
-    assert_true(
-        dnsrecord_claims_decode(world.arena, text_of(decision->marks[0].value), &claims, &count));
+    assert_true(dnsrecord_claims_decode(world.arena, text_of(decision->metadata_changes[0].value),
+                                        &claims, &count));
     for (size_t i = 0; i < count; i++)
         buffer_printf(&out, "%s%.*s:%s:%.*s%s%s", i ? " " : "", TEXT_ARGS(claims[i].class_name),
                       record_type_name(claims[i].type), TEXT_ARGS(claims[i].subdomain),
@@ -324,7 +324,7 @@ static size_t applied_count(const struct decision *decision)
 static void a_new_record_is_written_ahead_before_it_is_sent(void **state)
 {
     (void)state;
-    add_www(RECEIPT_HELD);
+    add_www(RECEIPT_SUSPENDED);
     const struct decision *decision = decide();
     assert_string_equal(www_intent(decision), "SET held");
     assert_int_equal(decision->finalizer, FINALIZER_ADD);
@@ -341,7 +341,7 @@ static void a_written_record_is_sent(void **state)
     (void)state;
     world.has_finalizer = true;
     world.claims = "[" WWW_CLAIM "]";
-    add_www(RECEIPT_HELD);
+    add_www(RECEIPT_SUSPENDED);
     const struct decision *decision = decide();
     assert_string_equal(www_intent(decision), "SET");
     assert_string_equal(desired_of(decision), "-");
@@ -381,7 +381,7 @@ static void a_first_success_is_created(void **state)
                         "\"time\":\"" NOW "\"}]");
     assert_string_equal(json_of(world.arena, value_find(decision->status, "error")), "null");
     assert_string_equal(json_of(world.arena, value_find(decision->status, "attempts")), "null");
-    assert_non_null(note_of(decision, "RecordCreated"));
+    assert_non_null(event_of(decision, "RecordCreated"));
     assert_int_equal(decision->line_count, 1);
     assert_string_equal(decision->lines[0].message, "record created");
     assert_string_equal(decision->class_label, "home");
@@ -398,7 +398,7 @@ static void a_settled_record_is_silent_after_a_restart(void **state)
     assert_true(claim->has_known);
     assert_memory_equal(claim->known, "\x11\x11\x11\x11\x11\x11\x11\x11", 8);
     assert_string_equal(desired_of(decision), "-");
-    assert_int_equal(decision->note_count, 0);
+    assert_int_equal(decision->event_count, 0);
     assert_int_equal(decision->line_count, 0);
     assert_int_equal(decision->wake_ms, 0);
     // What will be stored is what is stored.
@@ -461,12 +461,12 @@ static void an_update_is_told_as_such_and_other_news_are_not(void **state)
     const struct decision *decision = decide();
     assert_string_equal(READY(decision), "True/RecordUpdated");
     assert_string_equal(text_at(decision, "state"), "Updated");
-    assert_non_null(note_of(decision, "RecordUpdated"));
+    assert_non_null(event_of(decision, "RecordUpdated"));
     // Sent again with the same content: the reason stays.
     memset(receipt->hash, 0x11, 8);
     decision = decide();
     assert_string_equal(READY(decision), "True/RecordCreated");
-    assert_int_equal(decision->note_count, 0);
+    assert_int_equal(decision->event_count, 0);
 }
 
 static void an_object_of_an_older_operator_is_claimed_and_sent_once(void **state)
@@ -474,7 +474,7 @@ static void an_object_of_an_older_operator_is_claimed_and_sent_once(void **state
     (void)state;
     world.has_finalizer = true;
     world.status = READY_AS("True", "RecordCreated", "Created");
-    add_www(RECEIPT_HELD);
+    add_www(RECEIPT_SUSPENDED);
     const struct decision *decision = decide();
     assert_string_equal(www_intent(decision), "SET held");
     assert_string_equal(desired_of(decision), "home:A:www");
@@ -495,7 +495,7 @@ static void waiting_is_told_after_a_second(void **state)
     decision = decide();
     assert_string_equal(READY(decision), "Unknown/Pending");
     assert_string_equal(text_at(decision, "state"), "Pending");
-    assert_int_equal(decision->note_count, 0);
+    assert_int_equal(decision->event_count, 0);
 }
 
 static void a_record_never_heard_of_waits_from_its_creation_or_the_start(void **state)
@@ -539,7 +539,7 @@ static void failures_are_told_as_the_server_meant_them(void **state)
         const char *reason;
         const char *code;
         const char *ready;
-        const char *told_code;
+        const char *reported_code;
         const char *accepted;
     } rows[] = {
         {FAULT_AGAIN, "ServerUnreachable", "", "False/ServerUnreachable", "SERVER_UNREACHABLE",
@@ -571,7 +571,7 @@ static void failures_are_told_as_the_server_meant_them(void **state)
         assert_string_equal(READY(decision), rows[i].ready);
         assert_string_equal(ACCEPTED(decision), rows[i].accepted);
         assert_string_equal(text_at(decision, "state"), "Error");
-        assert_string_equal(text_at(decision, "error.code"), rows[i].told_code);
+        assert_string_equal(text_at(decision, "error.code"), rows[i].reported_code);
         assert_string_equal(text_at(decision, "error.message"), "it went wrong");
         assert_string_equal(text_at(decision, "error.timestamp"), "2025-12-30T09:59:57Z");
         assert_string_equal(text_at(decision, "error.traceID"), "4bf92f3577b34da6a3ce929d0e0e4736");
@@ -605,7 +605,7 @@ static void the_same_failure_is_noted_at_powers_of_two_and_hourly(void **state)
                                     READY_AS("False", "ServerError", "Error"), time);
         receipt->attempts = rows[i].attempts;
         const struct decision *decision = decide();
-        if ((decision->note_count == 1) != rows[i].is_loud ||
+        if ((decision->event_count == 1) != rows[i].is_loud ||
             (decision->line_count == 1) != rows[i].is_loud)
             fail_msg("attempt %u, %d s ago", rows[i].attempts, (int)rows[i].ago_s);
         free_objects();
@@ -821,7 +821,7 @@ static void a_new_key_is_written_ahead_while_the_old_one_stands(void **state)
     for (size_t i = 0; i < COUNT_OF(changes); i++) {
         be_changing(&changes[i]);
         add_receipt(changes[i].registry, type_of(changes[i].type), changes[i].domain,
-                    changes[i].subdomain, RECEIPT_HELD);
+                    changes[i].subdomain, RECEIPT_SUSPENDED);
         const struct decision *decision = decide();
         assert_string_equal(desired_of(decision), changes[i].desired);
         assert_string_equal(www_intent(decision), "KEEP");
@@ -859,7 +859,7 @@ static void the_old_key_goes_before_or_after_as_servers_need_it(void **state)
         // The old one is gone.
         world.receipts[0].state = RECEIPT_SETTLED;
         decision = decide();
-        assert_true(decision->mark_count == 1);
+        assert_true(decision->metadata_change_count == 1);
         assert_int_equal(applied_count(decision), 1);
         assert_null(strstr(desired_of(decision), "home:A:www"));
         free_objects();
@@ -925,7 +925,7 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
     const struct decision *decision = decide();
     assert_string_equal(desired_of(decision), "home:A:www+was+refused");
     assert_null(decision->status);
-    const char *mark = strstr(decision->marks[0].value, "\"spec\":\"");
+    const char *mark = strstr(decision->metadata_changes[0].value, "\"spec\":\"");
     assert_non_null(mark);
     char epoch[33] = {0};
     memcpy(epoch, mark + 8, 32);
@@ -959,7 +959,7 @@ static void a_refused_cname_puts_the_old_data_back(void **state)
     // A changed spec tries again, and the old data is still known.
     world.spec = "'type':'CNAME','domain':'example.com','subdomain':'www','dnsClassRef':"
                  "{'name':'home'},'values':['b.example.net']";
-    add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_HELD);
+    add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_SUSPENDED);
     decision = decide();
     assert_string_equal(desired_of(decision), "home:A:www+was home:CNAME:www");
     assert_string_equal(www_intent(decision), "KEEP");
@@ -996,7 +996,7 @@ static void old_data_over_16_kib_is_not_kept(void **state)
     buffer_add_text(&spec, "]");
     be_changing(&changes[3]);
     world.claims = "[" CLAIM_AT("home", HOME, "TXT", "example.com", "www") "]";
-    add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_HELD);
+    add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_SUSPENDED);
     world.previous = spec.at;
     assert_string_equal(desired_of(decide()), "home:TXT:www home:CNAME:www");
     world.previous = "'type':'TXT','domain':'example.com','subdomain':'www','dnsClassRef':"
@@ -1010,7 +1010,7 @@ static void a_moved_server_gets_the_record_and_the_old_one_is_left_alone(void **
     be_settled();
     world.class_specs[0] = "'server':'" OTHER "'";
     world.backends[0].registry = OTHER;
-    struct receipt *new_ = add_receipt(OTHER, RECORD_A, "example.com", "www", RECEIPT_HELD);
+    struct receipt *new_ = add_receipt(OTHER, RECORD_A, "example.com", "www", RECEIPT_SUSPENDED);
     const struct decision *decision = decide();
     assert_string_equal(desired_of(decision), "home:A:www home:A:www");
     assert_string_equal(www_intent(decision), "KEEP");
@@ -1020,7 +1020,7 @@ static void a_moved_server_gets_the_record_and_the_old_one_is_left_alone(void **
     decision = decide();
     assert_string_equal(www_intent(decision), "KEEP");
     assert_string_equal(desired_of(decision), "home:A:www");
-    assert_non_null(strstr(decision->marks[0].value, OTHER));
+    assert_non_null(strstr(decision->metadata_changes[0].value, OTHER));
 }
 
 static void a_failing_deletion_of_the_old_key_is_told_beside_the_success(void **state)
@@ -1050,7 +1050,7 @@ static void a_ninth_key_waits_until_older_ones_are_gone(void **state)
                       i ? "," : "[", i == 3 ? "www" : arena_printf(world.arena, "n%d", i));
     buffer_add_text(&claims, "]");
     world.claims = claims.at;
-    add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_HELD);
+    add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_SUSPENDED);
     const struct decision *decision = decide();
     assert_string_equal(desired_of(decision), "-");
     assert_string_equal(www_intent(decision), "KEEP"); // what was served last
@@ -1077,7 +1077,7 @@ static void an_old_key_whose_class_is_gone_is_given_up_after_a_while(void **stat
     world.settings.orphan_after_ms = 1000 * 1000;
     decision = decide();
     assert_string_equal(desired_of(decision), "other:A:www");
-    assert_non_null(note_of(decision, "RecordOrphaned"));
+    assert_non_null(event_of(decision, "RecordOrphaned"));
 }
 
 // ---- 3.4: conflicts -----------------------------------------------------------------------------
@@ -1113,7 +1113,7 @@ static void the_loser_of_a_name_writes_and_sends_nothing(void **state)
         assert_string_equal(www_intent(decision), "SET held");
         assert_string_equal(desired_of(decision), "-");
         assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
-        assert_non_null(note_of(decision, "RecordConflict"));
+        assert_non_null(event_of(decision, "RecordConflict"));
         free_objects();
     }
 }
@@ -1147,7 +1147,7 @@ static void the_next_in_order_claims_when_the_winner_has_gone(void **state)
 {
     (void)state;
     world.status = READY_AS("False", "Conflict", "Error");
-    add_www(RECEIPT_HELD);
+    add_www(RECEIPT_SUSPENDED);
     const struct decision *decision = decide();
     assert_string_equal(desired_of(decision), "home:A:www");
     assert_int_equal(decision->finalizer, FINALIZER_ADD);
@@ -1178,15 +1178,15 @@ static void each_claimed_key_is_deleted_before_the_finalizer_goes(void **state)
     world.receipts[0].state = RECEIPT_SETTLED;
     decision = decide();
     assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
-    assert_int_equal(decision->mark_count, 0);
+    assert_int_equal(decision->metadata_change_count, 0);
     assert_string_equal(READY(decision), "False/RecordDeleted");
     assert_string_equal(text_at(decision, "state"), "Deleted");
     assert_int_equal(applied_count(decision), 0);
-    assert_non_null(note_of(decision, "RecordDeleted"));
+    assert_non_null(event_of(decision, "RecordDeleted"));
     assert_string_equal(decision->lines[0].message, "record deleted");
     free_objects();
     old->is_uncertain = true;
-    assert_non_null(note_of(decide(), "DeleteUncertain"));
+    assert_non_null(event_of(decide(), "DeleteUncertain"));
 }
 
 static void a_deletion_that_fails_is_visible_and_holds_the_finalizer(void **state)
@@ -1209,14 +1209,14 @@ static void exits_release_the_record_at_once(void **state)
     const struct decision *decision = decide();
     assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
     assert_int_equal(decision->claim_count, 0);
-    assert_non_null(strstr(note_of(decision, "RecordOrphaned"), "www.example.com A at " HOME));
+    assert_non_null(strstr(event_of(decision, "RecordOrphaned"), "www.example.com A at " HOME));
     free_objects();
     world.annotations = NULL;
     world.spec = WWW ",'deletionPolicy':'Retain'";
     decision = decide();
     assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
     assert_int_equal(decision->claim_count, 0);
-    assert_null(note_of(decision, "RecordOrphaned"));
+    assert_null(event_of(decision, "RecordOrphaned"));
     free_objects();
     // A pause does not hold a deletion up.
     world.spec = WWW;
@@ -1257,7 +1257,7 @@ static void without_class_or_secret_a_deletion_waits_and_then_gives_up(void **st
         decision = decide();
         assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
         assert_string_equal(www_intent(decision), "-");
-        assert_non_null(note_of(decision, "RecordOrphaned"));
+        assert_non_null(event_of(decision, "RecordOrphaned"));
         free_objects();
     }
 }
@@ -1297,7 +1297,7 @@ static void a_record_without_finalizer_needs_nothing(void **state)
     const struct decision *decision = decide();
     assert_int_equal(decision->claim_count, 0);
     assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
-    assert_int_equal(decision->mark_count, 0);
+    assert_int_equal(decision->metadata_change_count, 0);
 }
 
 static void a_record_whose_finalizer_the_server_lost_is_deleted_all_the_same(void **state)
@@ -1377,7 +1377,7 @@ static void what_an_older_operator_sent_is_never_let_go_in_silence(void **state)
         world.now_ms = NOW_S * 1000LL + 599 * 1000;
         const struct decision *decision = decide();
         assert_int_equal(decision->claim_count, 0);
-        assert_int_equal(decision->mark_count, 0);
+        assert_int_equal(decision->metadata_change_count, 0);
         assert_int_equal(decision->finalizer, FINALIZER_LEAVE);
         assert_int_equal(decision->wake_ms, NOW_S * 1000LL + 600 * 1000);
         assert_string_equal(READY(decision), rows[i].ready);
@@ -1385,8 +1385,8 @@ static void what_an_older_operator_sent_is_never_let_go_in_silence(void **state)
         world.now_ms += 1000;
         decision = decide();
         assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
-        assert_non_null(note_of(decision, "RecordOrphaned"));
-        assert_non_null(strstr(note_of(decision, "RecordOrphaned"), rows[i].told));
+        assert_non_null(event_of(decision, "RecordOrphaned"));
+        assert_non_null(strstr(event_of(decision, "RecordOrphaned"), rows[i].told));
         assert_string_equal(decision->lines[0].message,
                             "record released, may still exist at the server");
         free_objects();
@@ -1443,7 +1443,7 @@ static void a_broken_annotation_of_a_record_whose_class_is_gone_is_no_silence(vo
     world.annotations = ",'dns.homelab.mortenolsen.pro/force-delete':'true'";
     const struct decision *decision = decide();
     assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
-    assert_non_null(note_of(decision, "RecordOrphaned"));
+    assert_non_null(event_of(decision, "RecordOrphaned"));
 }
 
 static void a_key_at_a_server_that_its_class_left_is_released(void **state)
@@ -1453,7 +1453,7 @@ static void a_key_at_a_server_that_its_class_left_is_released(void **state)
     world.class_specs[0] = "'server':'" OTHER "'";
     const struct decision *decision = decide();
     assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
-    assert_non_null(note_of(decision, "RecordOrphaned"));
+    assert_non_null(event_of(decision, "RecordOrphaned"));
 }
 
 // ---- what stands there before the first write ---------------------------------------------------
@@ -1502,7 +1502,7 @@ static void a_new_key_is_looked_at_before_it_is_written_ahead(void **state)
     assert_string_equal(desired_of(&world.decision), "-");
     assert_int_equal(world.decision.finalizer, FINALIZER_LEAVE);
     free_objects();
-    struct receipt *receipt = add_www(RECEIPT_HELD);
+    struct receipt *receipt = add_www(RECEIPT_SUSPENDED);
     receipt->intent = CLAIM_SET;
     assert_string_equal(www_intent(decide()), "LOOK");
     assert_string_equal(desired_of(&world.decision), "-");
@@ -1531,8 +1531,9 @@ static void what_is_not_ours_is_told_before_it_is_replaced(void **state)
     assert_string_equal(www_intent(decision), "LOOK");
     assert_int_equal(decision->finalizer, FINALIZER_ADD);
     assert_string_equal(desired_of(decision), "home:A:www");
-    assert_non_null(strstr(decision->marks[0].value, "\"replaces\":\"192.0.2.99 (TTL 60)\""));
-    assert_non_null(strstr(note_of(decision, "RecordAdopted"), "192.0.2.99 (TTL 60)"));
+    assert_non_null(
+        strstr(decision->metadata_changes[0].value, "\"replaces\":\"192.0.2.99 (TTL 60)\""));
+    assert_non_null(strstr(event_of(decision, "RecordAdopted"), "192.0.2.99 (TTL 60)"));
     free_objects();
     // The same data, or none, is nothing to speak of; what the server left out counts as equal.
     const struct record_set *const ours[] = {found_at("192.0.2.1", 300), found_at("192.0.2.1", 0),
@@ -1541,8 +1542,8 @@ static void what_is_not_ours_is_told_before_it_is_replaced(void **state)
         receipt->found = ours[i];
         decision = decide();
         assert_string_equal(desired_of(decision), "home:A:www");
-        assert_null(strstr(decision->marks[0].value, "replaces"));
-        assert_int_equal(decision->note_count, 0);
+        assert_null(strstr(decision->metadata_changes[0].value, "replaces"));
+        assert_int_equal(decision->event_count, 0);
         free_objects();
     }
     // An answer is good for a minute.
@@ -1597,11 +1598,11 @@ static void a_broken_annotation_is_rebuilt_from_status_and_spec(void **state)
     (void)state;
     be_changing(&changes[0]);
     world.claims = "nonsense";
-    add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_HELD);
+    add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_SUSPENDED);
     const struct decision *decision = decide();
     assert_string_equal(desired_of(decision), "home:A:www home:A:web");
     assert_string_equal(www_intent(decision), "KEEP");
-    assert_non_null(note_of(decision, "ClaimsRebuilt"));
+    assert_non_null(event_of(decision, "ClaimsRebuilt"));
     free_objects();
     world.deleted = NOW;
     decision = decide();
@@ -1615,7 +1616,7 @@ static void a_removed_annotation_comes_back(void **state)
     (void)state;
     be_changing(&changes[0]);
     world.claims = NULL;
-    add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_HELD);
+    add_receipt(HOME, RECORD_A, "example.com", "web", RECEIPT_SUSPENDED);
     assert_string_equal(desired_of(decide()), "home:A:www home:A:web");
 }
 

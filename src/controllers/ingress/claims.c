@@ -69,7 +69,7 @@ static void set(struct reconcile *reconcile, const struct pihole_target *target,
     want->set.values = values;
     want->set.value_count = count;
     want->set.ttl_s = type == RECORD_CNAME ? reconcile->wants.cname_ttl_s : 0;
-    want->is_held = waits_for_finalizer(reconcile);
+    want->is_suspended = waits_for_finalizer(reconcile);
     want->may_adopt =
         reconcile->was_foreign && reconcile->targets->adopts && reconcile_manages(reconcile, name);
 }

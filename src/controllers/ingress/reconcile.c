@@ -112,7 +112,7 @@ static bool is_our_mark(const struct reconcile *reconcile, struct text by)
 
 static void list_managed(struct reconcile *reconcile)
 {
-    const struct pihole_ours *ours = &reconcile->source->ours;
+    const struct pihole_managed *ours = &reconcile->source->ours;
     reconcile->is_marked = is_our_mark(reconcile, ours->managed_by);
     reconcile->was_foreign = !ours->managed_by.len && ours->managed_hosts.len;
     if (!reconcile->is_marked && !reconcile->was_foreign)
@@ -177,5 +177,5 @@ void reconcile_decide(const struct snapshot *snapshot, const struct source *sour
         reconcile.problems = (struct problems){.arena = snapshot->arena};
     }
     reconcile_claim(&reconcile);
-    reconcile_tell(&reconcile);
+    reconcile_report(&reconcile);
 }

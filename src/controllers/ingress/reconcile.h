@@ -4,7 +4,8 @@
 #include "engine/controller.h"
 
 // Inside this folder: one reconciliation of one object, whatever its kind. reconcile_claim() says
-// what is claimed at each Pi-hole, reconcile_tell() what is written into the annotations and told.
+// what is claimed at each Pi-hole, reconcile_report() what is written into the annotations and
+// told.
 //
 // Everything is decided from the snapshot: what the object asks for, what became of the claims so
 // far (receipts), and, after a restart, the names that it had (managed-hosts).
@@ -52,4 +53,4 @@ bool reconcile_is_settled(const struct receipt *receipt, enum claim_intent inten
 // ---- claims.c, report.c -------------------------------------------------------------------------
 
 void reconcile_claim(struct reconcile *reconcile);
-void reconcile_tell(struct reconcile *reconcile);
+void reconcile_report(struct reconcile *reconcile);

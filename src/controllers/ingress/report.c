@@ -165,7 +165,7 @@ static bool is_under_way(struct reconcile *reconcile, const struct claim_want *w
     const struct receipt *receipt = receipt_of(reconcile, want);
     if (!receipt)
         return true;
-    if (is_at_rest(receipt) || receipt->state == RECEIPT_HELD || receipt->attempts ||
+    if (is_at_rest(receipt) || receipt->state == RECEIPT_SUSPENDED || receipt->attempts ||
         trouble_of(reconcile, reconcile_target(reconcile, want->registry)))
         return false;
     int64_t until_ms = receipt->since_ms + PATIENCE_MS;
@@ -305,14 +305,15 @@ static bool mark(struct reconcile *reconcile, const char *key, struct text stand
     struct decision *out = reconcile->out;
     if (wanted ? stands.at && text_is(stands, wanted) : !stands.at)
         return false;
-    out->marks[out->mark_count++] = (struct decision_mark){.key = key, .value = wanted};
+    out->metadata_changes[out->metadata_change_count++] =
+        (struct decision_metadata_change){.key = key, .value = wanted};
     return true;
 }
 
 static bool is_marked(const struct decision *out, const char *key)
 {
-    for (size_t i = 0; i < out->mark_count; i++)
-        if (!strcmp(out->marks[i].key, key))
+    for (size_t i = 0; i < out->metadata_change_count; i++)
+        if (!strcmp(out->metadata_changes[i].key, key))
             return true;
     return false;
 }
@@ -322,17 +323,17 @@ static void keep_mark(struct reconcile *reconcile, const char *key, struct text 
     struct decision *out = reconcile->out;
     if (!stands.at || is_marked(out, key))
         return;
-    out->marks[out->mark_count++] = (struct decision_mark){
+    out->metadata_changes[out->metadata_change_count++] = (struct decision_metadata_change){
         .key = key, .value = arena_copy(reconcile->arena, stands.at, stands.len)};
 }
 
 // A write names all that is ours there: what it leaves out would go.
 static void keep_marks(struct reconcile *reconcile)
 {
-    const struct pihole_ours *ours = &reconcile->source->ours;
+    const struct pihole_managed *ours = &reconcile->source->ours;
     bool adds =
         reconcile->out->finalizer == FINALIZER_ADD && !reconcile->in->subject->has_finalizer;
-    if (!reconcile->out->mark_count && !adds)
+    if (!reconcile->out->metadata_change_count && !adds)
         return;
     keep_mark(reconcile, PIHOLE_STATUS, ours->status);
     keep_mark(reconcile, PIHOLE_SATISFIED_HOSTS, ours->satisfied_hosts);
@@ -355,7 +356,7 @@ static void mark_satisfied(struct reconcile *reconcile)
 
 static bool mark_names(struct reconcile *reconcile)
 {
-    const struct pihole_ours *ours = &reconcile->source->ours;
+    const struct pihole_managed *ours = &reconcile->source->ours;
     const char *names = NULL;
     const char *by = NULL;
     AUTO_BUFFER list = {0};
@@ -391,7 +392,7 @@ static struct log_attr *add_line(struct reconcile *reconcile, enum log_level lev
 {
     enum { ATTRS = 5 };
     struct decision *out = reconcile->out;
-    if (out->line_count == DECISION_NOTES_MAX)
+    if (out->line_count == DECISION_EVENTS_MAX)
         return NULL;
     struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, ATTRS);
     attrs[0] = LOG_TEXT(reconcile->source->word, object_text(reconcile));
@@ -416,7 +417,7 @@ static void add_problem_line(struct reconcile *reconcile, const struct problem *
     attrs[3] = LOG_TEXT("error", problem->error);
 }
 
-static void tell_problems(struct reconcile *reconcile)
+static void report_problems(struct reconcile *reconcile)
 {
     size_t end;
     for (size_t at = 0; at < reconcile->problems.count; at = end) {
@@ -428,11 +429,11 @@ static void tell_problems(struct reconcile *reconcile)
         for (size_t i = at; i < end; i++)
             add_problem_line(reconcile, &reconcile->problems.items[i]);
         if (event)
-            decision_note(reconcile->out, true, event, text + strlen(reason) + 2);
+            decision_add_event(reconcile->out, true, event, text + strlen(reason) + 2);
     }
 }
 
-static void tell_refusal(struct reconcile *reconcile)
+static void report_refusal(struct reconcile *reconcile)
 {
     struct log_attr *attrs =
         reconcile->in->refused ? add_line(reconcile, LOG_ERROR, "reconcile failed") : NULL;
@@ -440,10 +441,10 @@ static void tell_refusal(struct reconcile *reconcile)
         attrs[1] = LOG_TEXT("error", reconcile->in->refused->text);
 }
 
-static void tell_synced(struct reconcile *reconcile)
+static void report_synced(struct reconcile *reconcile)
 {
     size_t count = reconcile->wants.name_count;
-    decision_note(
+    decision_add_event(
         reconcile->out, false, EVENT_SYNCED,
         arena_printf(reconcile->arena, "%zu name%s in place", count, count == 1 ? " is" : "s are"));
 }
@@ -458,7 +459,7 @@ static void label(struct reconcile *reconcile)
                                                              : "Pending";
 }
 
-static void tell_obstacle(struct reconcile *reconcile, const char *status)
+static void report_obstacle(struct reconcile *reconcile, const char *status)
 {
     if (!status)
         return;
@@ -466,34 +467,34 @@ static void tell_obstacle(struct reconcile *reconcile, const char *status)
     reconcile->out->obstacle = (struct decision_obstacle){reason, status + strlen(reason) + 2};
 }
 
-static void write_and_tell(struct reconcile *reconcile, const char *status)
+static void write_and_report(struct reconcile *reconcile, const char *status)
 {
     bool has_gained = !reconcile->is_going && mark_names(reconcile);
-    bool was_troubled = reconcile->source->ours.status.at;
+    bool was_degraded = reconcile->source->ours.status.at;
     if (mark(reconcile, PIHOLE_STATUS, reconcile->source->ours.status, status))
-        tell_problems(reconcile);
-    if ((has_gained || was_troubled) && is_complete(reconcile))
-        tell_synced(reconcile);
-    tell_refusal(reconcile);
+        report_problems(reconcile);
+    if ((has_gained || was_degraded) && is_complete(reconcile))
+        report_synced(reconcile);
+    report_refusal(reconcile);
 }
 
 // One in deletion says why our finalizer still holds it.
-static bool is_told(const struct reconcile *reconcile)
+static bool is_reported(const struct reconcile *reconcile)
 {
-    bool is_held =
+    bool is_suspended =
         reconcile->in->subject->has_finalizer && reconcile->out->finalizer != FINALIZER_REMOVE;
-    return !reconcile->is_going || is_held;
+    return !reconcile->is_going || is_suspended;
 }
 
-void reconcile_tell(struct reconcile *reconcile)
+void reconcile_report(struct reconcile *reconcile)
 {
-    if (!reconcile->source || !is_told(reconcile))
+    if (!reconcile->source || !is_reported(reconcile))
         return;
     add_outcomes(reconcile);
     label(reconcile);
     const char *status = problems_status(&reconcile->problems);
-    tell_obstacle(reconcile, status);
+    report_obstacle(reconcile, status);
     if (!has_under_way(reconcile))
-        write_and_tell(reconcile, status);
+        write_and_report(reconcile, status);
     keep_marks(reconcile);
 }

@@ -65,7 +65,7 @@ static const struct dependency dependencies[] = {
     {                                                                                              \
         .name = #word, .kind = &word##_kind, .finalizer = PIHOLE_FINALIZER,                        \
         .inputs = &sources_gateways, .input_count = 1, .dependencies = dependencies,               \
-        .words = &word##_words, .decide = sources_decide, .admit = sources_admit,                  \
+        .messages = &word##_words, .decide = sources_decide, .admit = sources_admit,               \
         .rights = word##_rights, .metrics = word##_metrics,                                        \
         .metric_count = COUNT_OF(word##_metrics)                                                   \
     }

@@ -132,8 +132,8 @@ void sources_decide(const struct snapshot *snapshot, void *model, struct decisio
     (void)model;
     if (row) {
         input(snapshot->arena, row, object_spec(subject), snapshot->inputs, &source);
-        pihole_ours_unpack(snapshot->arena, object_spec(subject), object_ours(subject),
-                           &source.ours);
+        pihole_managed_unpack(snapshot->arena, object_spec(subject), object_managed(subject),
+                              &source.ours);
     }
     reconcile_decide(snapshot, row ? &source : NULL, out);
 }

@@ -175,8 +175,8 @@ static void fail_with(struct receipt *receipt, const char *reason, const char *t
 
 static void write_marks(void)
 {
-    for (size_t i = 0; i < world.decision.mark_count; i++)
-        note(world.decision.marks[i].key, world.decision.marks[i].value);
+    for (size_t i = 0; i < world.decision.metadata_change_count; i++)
+        note(world.decision.metadata_changes[i].key, world.decision.metadata_changes[i].value);
 }
 
 // Until nothing changes any more.
@@ -188,7 +188,7 @@ static const struct decision *settle(void)
         write_marks();
     }
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     return &world.decision;
 }
 
@@ -214,7 +214,7 @@ static const char *claims(void)
             buffer_printf(&out, " ttl %u", want->set.ttl_s);
         if (want->may_adopt)
             buffer_add_text(&out, " adopt");
-        if (want->is_held)
+        if (want->is_suspended)
             buffer_add_text(&out, " held");
     }
     return arena_copy(world.arena, out.at ? out.at : "", out.len);
@@ -224,9 +224,11 @@ static const char *claims(void)
 
 static const char *mark_of(const char *key)
 {
-    for (size_t i = 0; i < world.decision.mark_count; i++)
-        if (!strcmp(world.decision.marks[i].key, key))
-            return world.decision.marks[i].value ? world.decision.marks[i].value : "gone";
+    for (size_t i = 0; i < world.decision.metadata_change_count; i++)
+        if (!strcmp(world.decision.metadata_changes[i].key, key))
+            return world.decision.metadata_changes[i].value
+                       ? world.decision.metadata_changes[i].value
+                       : "gone";
     return NULL;
 }
 
@@ -266,7 +268,7 @@ static void nothing_is_wanted_of_an_ingress_that_is_not_registered(void **state)
 {
     (void)state;
     assert_claims("");
-    assert_int_equal(world.decision.mark_count + world.decision.note_count, 0);
+    assert_int_equal(world.decision.metadata_change_count + world.decision.event_count, 0);
     assert_null(world.decision.class_label);
 }
 
@@ -289,12 +291,12 @@ static void only_the_exact_word_registers(void **state)
         note(P("register"), meant[i]);
         assert_claims("");
         assert_mark("status", "InvalidAnnotation: pihole.io/register: only \"true\" registers");
-        assert_non_null(note_of(&world.decision, "InvalidAnnotation"));
+        assert_non_null(event_of(&world.decision, "InvalidAnnotation"));
     }
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         note(P("register"), others[i]);
         assert_claims("");
-        assert_int_equal(world.decision.mark_count, 0);
+        assert_int_equal(world.decision.metadata_change_count, 0);
     }
 }
 
@@ -340,8 +342,8 @@ static void one_bad_name_keeps_no_other_from_being_served(void **state)
                 "contains a blank: only letters, digits, '-' and '_' are allowed; a..b: label 2 is "
                 "empty: remove the extra dot; \xef\xbf\xbd.lan: it is not valid UTF-8");
     assert_mark("managed-hosts", "a.home.lan");
-    assert_non_null(note_of(&world.decision, "InvalidHost"));
-    assert_null(note_of(&world.decision, "Synced"));
+    assert_non_null(event_of(&world.decision, "InvalidHost"));
+    assert_null(event_of(&world.decision, "Synced"));
 }
 
 static void names_that_mean_something_else_to_those_who_ask_are_refused(void **state)
@@ -423,7 +425,7 @@ static void an_object_without_hosts_is_told(void **state)
     assert_claims("");
     assert_mark("status", "NoHosts: it names no host");
     assert_string_equal(lines(), "ingress skipped (no hosts) ingress=shop/web");
-    assert_non_null(note_of(&world.decision, "NoHosts"));
+    assert_non_null(event_of(&world.decision, "NoHosts"));
 }
 
 static void addresses_of_both_families_are_two_sets(void **state)
@@ -731,7 +733,7 @@ static void a_status_without_addresses_leaves_the_last_good_ones(void **state)
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("status", "TargetsMissing: the status has no address yet; what is published stays");
-    assert_non_null(note_of(&world.decision, "TargetsMissing"));
+    assert_non_null(event_of(&world.decision, "TargetsMissing"));
     world.hosts = "b.lan";
     assert_claims("remove default A a.lan; keep default A b.lan");
     restart();
@@ -784,7 +786,7 @@ static void a_name_that_was_dropped_while_nobody_ran_goes(void **state)
                   "a.lan; remove default CNAME a.lan");
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("managed-hosts", "b.lan");
@@ -816,7 +818,7 @@ static void an_unregistered_ingress_loses_its_records_and_its_marks(void **state
     assert_claims("remove default A a.home.lan");
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("managed-hosts", "gone");
@@ -858,7 +860,7 @@ static void records_of_an_ingress_that_is_gone_go(void **state)
     settle();
     world.is_gone = true;
     assert_claims("remove default A a.home.lan");
-    assert_int_equal(world.decision.mark_count + world.decision.note_count, 0);
+    assert_int_equal(world.decision.metadata_change_count + world.decision.event_count, 0);
     become(RECEIPT_WAITING);
     assert_claims("remove default A a.home.lan");
     become(RECEIPT_SETTLED);
@@ -950,7 +952,7 @@ static void records_go_before_the_finalizer(void **state)
     become(RECEIPT_SETTLED);
     decide();
     assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
 }
 
 static void records_go_before_the_finalizer_after_a_restart(void **state)
@@ -989,7 +991,7 @@ static void what_holds_up_a_deletion_is_told(void **state)
     write_marks();
     become(RECEIPT_SETTLED);
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     assert_int_equal(world.decision.finalizer, FINALIZER_REMOVE);
 }
 
@@ -1045,7 +1047,7 @@ static void an_object_that_went_although_the_finalizer_stood_is_gone(void **stat
     assert_claims("remove default A a.home.lan");
     become(RECEIPT_SETTLED);
     assert_claims("");
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
 }
 
 static void an_unknown_deletion_policy_is_told(void **state)
@@ -1068,20 +1070,20 @@ static void names_are_listed_when_their_records_stand(void **state)
     registered();
     world.hosts = "b.lan,a.lan";
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     become(RECEIPT_WAITING);
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("managed-hosts", "b.lan,a.lan");
     assert_mark("managed-by", "signpost:1a2b");
     assert_no_mark("status");
-    assert_string_equal(note_of(&world.decision, "Synced"), "2 names are in place");
+    assert_string_equal(event_of(&world.decision, "Synced"), "2 names are in place");
     assert_string_equal(world.decision.reason_label, "Synced");
     write_marks();
     decide();
-    assert_int_equal(world.decision.mark_count + world.decision.note_count, 0);
+    assert_int_equal(world.decision.metadata_change_count + world.decision.event_count, 0);
 }
 
 static void what_somebody_else_made_is_not_listed(void **state)
@@ -1112,7 +1114,7 @@ static void what_somebody_else_made_is_told_until_it_is_ours_or_not_wanted(void 
     decide();
     write_marks();
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     receipt("a.lan", RECORD_A)->is_foreign = false;
     decide();
     assert_mark("managed-hosts", "a.lan,b.lan");
@@ -1146,14 +1148,14 @@ static void a_name_that_stands_at_one_pihole_is_listed(void **state)
     decide();
     assert_mark("managed-hosts", "a.home.lan");
     assert_mark("status", "PiholeUnreachable: up: no answer");
-    assert_null(note_of(&world.decision, "Synced"));
-    assert_int_equal(world.decision.note_count, 0);
+    assert_null(event_of(&world.decision, "Synced"));
+    assert_int_equal(world.decision.event_count, 0);
     write_marks();
     become(RECEIPT_SETTLED);
     world.backend_views[1].trouble = (struct error){0};
     decide();
     assert_mark("status", "gone");
-    assert_non_null(note_of(&world.decision, "Synced"));
+    assert_non_null(event_of(&world.decision, "Synced"));
 }
 
 static void names_stay_listed_while_a_restart_does_not_know(void **state)
@@ -1163,7 +1165,7 @@ static void names_stay_listed_while_a_restart_does_not_know(void **state)
     settle();
     restart();
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     become(RECEIPT_WAITING);
     world.backend_views[0].trouble =
         (struct error){.fault = FAULT_AGAIN, .reason = "PiholeUnreachable", .text = "no answer"};
@@ -1181,9 +1183,9 @@ static void a_name_is_listed_until_it_is_gone(void **state)
     world.hosts = "b.lan";
     decide();
     become(RECEIPT_SETTLED);
-    receipt("a.lan", RECORD_A)->state = RECEIPT_HELD;
+    receipt("a.lan", RECORD_A)->state = RECEIPT_SUSPENDED;
     decide();
-    assert_int_equal(world.decision.mark_count, 0); // though in another order
+    assert_int_equal(world.decision.metadata_change_count, 0); // though in another order
     receipt("a.lan", RECORD_A)->state = RECEIPT_SETTLED;
     decide();
     assert_mark("managed-hosts", "b.lan");
@@ -1211,7 +1213,7 @@ static void nothing_is_listed_before_the_owner_id_is_known(void **state)
     decide();
     become(RECEIPT_SETTLED);
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
 }
 
 static void marks_of_another_owner_stay_while_nothing_is_ours(void **state)
@@ -1220,7 +1222,7 @@ static void marks_of_another_owner_stay_while_nothing_is_ours(void **state)
     note(P("managed-hosts"), "x.lan");
     note(P("managed-by"), "signpost:other");
     assert_claims("");
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     registered();
     decide();
     become(RECEIPT_SETTLED);
@@ -1238,7 +1240,7 @@ static void marks_wait_for_what_is_under_way_but_not_for_ever(void **state)
     become(RECEIPT_SETTLED);
     receipt("b.lan", RECORD_A)->state = RECEIPT_WAITING;
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     assert_int_equal(world.decision.wake_ms, NOW_MS + 2000);
     receipt("b.lan", RECORD_A)->since_ms = NOW_MS - 2000;
     decide();
@@ -1280,7 +1282,7 @@ static void the_list_of_a_predecessor_stands_until_it_is_adopted(void **state)
     world.receipts[1].state = RECEIPT_WAITING;
     world.receipts[1].since_ms = NOW_MS - 9000;
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     become(RECEIPT_SETTLED);
     decide();
     assert_no_mark("managed-hosts"); // it says the same
@@ -1305,7 +1307,7 @@ static void the_list_of_a_predecessor_stays_on_what_is_not_registered(void **sta
     (void)state;
     note(P("managed-hosts"), "a.home.lan");
     assert_claims("");
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
 }
 
 static void what_a_predecessor_left_goes_before_its_finalizer(void **state)
@@ -1348,7 +1350,7 @@ static void a_lost_name_says_who_has_it(void **state)
     decide();
     assert_mark("status", "HostClaimed: a.lan: kitchen/old has it with other targets");
     assert_mark("managed-hosts", "b.lan");
-    assert_string_equal(note_of(&world.decision, "HostClaimed"),
+    assert_string_equal(event_of(&world.decision, "HostClaimed"),
                         "a.lan: kitchen/old has it with other targets");
     assert_string_equal(world.decision.reason_label, "HostClaimed");
 }
@@ -1366,7 +1368,7 @@ static void what_pihole_says_is_told_worst_first(void **state)
     assert_mark("status", "NameTaken: b.lan: somebody's entry has 10.9.9.9; RecordRefused: a.lan: "
                           "invalid hostname; InvalidHost: *.lan: Pi-hole serves no wildcards");
     assert_mark("managed-hosts", "c.lan");
-    assert_int_equal(world.decision.note_count, 3);
+    assert_int_equal(world.decision.event_count, 3);
 }
 
 static void with_several_piholes_failures_name_theirs(void **state)
@@ -1389,7 +1391,7 @@ static void trouble_of_a_pihole_is_told_where_something_waits_for_it(void **stat
     world.backend_views[0].trouble =
         (struct error){.fault = FAULT_AUTH, .reason = "PiholeRefusesUs", .text = "password"};
     decide();
-    assert_int_equal(world.decision.mark_count, 0);
+    assert_int_equal(world.decision.metadata_change_count, 0);
     world.hosts = "a.home.lan,b.lan";
     decide();
     world.receipts[1] = world.receipts[0];
@@ -1413,8 +1415,8 @@ static void what_is_told_already_is_no_news(void **state)
     decide();
     become(RECEIPT_SETTLED);
     decide();
-    assert_non_null(note_of(&world.decision, "InvalidAnnotation"));
-    assert_null(note_of(&world.decision, "InvalidHost"));
+    assert_non_null(event_of(&world.decision, "InvalidAnnotation"));
+    assert_null(event_of(&world.decision, "InvalidHost"));
 }
 
 static void the_status_has_at_most_512_octets(void **state)
@@ -1430,7 +1432,7 @@ static void the_status_has_at_most_512_octets(void **state)
     assert_true(strlen(status) <= 512);
     assert_non_null(strstr(status, "NoHosts: no name of it can be published; InvalidHost: *.n0"));
     assert_non_null(strstr(status, " more"));
-    assert_true(strlen(note_of(&world.decision, "InvalidHost")) <= 1024);
+    assert_true(strlen(event_of(&world.decision, "InvalidHost")) <= 1024);
 }
 
 static void a_status_goes_when_all_is_well(void **state)
@@ -1444,7 +1446,7 @@ static void a_status_goes_when_all_is_well(void **state)
     become(RECEIPT_SETTLED);
     decide();
     assert_mark("status", "gone");
-    assert_non_null(note_of(&world.decision, "Synced"));
+    assert_non_null(event_of(&world.decision, "Synced"));
 }
 
 static void what_the_store_refuses_is_told(void **state)

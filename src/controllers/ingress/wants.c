@@ -264,7 +264,7 @@ static void read_addresses(struct reading *reading)
     }
 }
 
-static void tell_missing(struct reading *reading)
+static void report_missing(struct reading *reading)
 {
     for (size_t i = 0; i < reading->out->target_count; i++) {
         const struct want_target *at = &reading->out->targets[i];
@@ -360,6 +360,6 @@ void wants_read(struct arena *arena, const struct source *source,
     read_addresses(&reading);
     read_names(&reading);
     if (!out->is_frozen)
-        tell_missing(&reading);
+        report_missing(&reading);
     read_policy(&reading);
 }

@@ -23,7 +23,7 @@ struct source {
     const char *no_hosts;     // for users, when there are none
     const char *no_addresses; // the same
     struct pihole_annotations annotations;
-    struct pihole_ours ours;
+    struct pihole_managed ours;
 };
 
 // At one Pi-hole.

@@ -7,7 +7,7 @@
 static void offer_ingress(const struct object *record, struct strings *out)
 {
     struct record_spec spec;
-    record_unpack(out->arena, object_spec(record), object_ours(record), &spec, NULL);
+    record_unpack(out->arena, object_spec(record), object_managed(record), &spec, NULL);
     if (spec.ingress.len)
         strings_add(out, "%.*s/%.*s", TEXT_ARGS(object_namespace(record)), TEXT_ARGS(spec.ingress));
 }
@@ -35,7 +35,7 @@ static void offer_fqdn(const struct object *zone, struct strings *out)
 {
     struct zone_spec spec;
     struct zone_status status;
-    zone_unpack(out->arena, object_spec(zone), object_ours(zone), &spec, &status);
+    zone_unpack(out->arena, object_spec(zone), object_managed(zone), &spec, &status);
     if (status.fqdn.len)
         strings_add(out, "%.*s", TEXT_ARGS(status.fqdn));
 }
@@ -53,19 +53,19 @@ const struct input ingress_source_inputs[INGRESS_SOURCE_INPUTS] = {
     [INGRESS_SOURCE_OWNED] = {.kind = &record_kind,
                               .index_keys = offer_ingress,
                               .lookup_keys = want_own,
-                              .reads_ours = true},
+                              .reads_own_writes = true},
     [INGRESS_SOURCE_NAMED] = {.kind = &record_kind, .lookup_keys = want_names},
     [INGRESS_SOURCE_ZONES] = {.kind = &zone_kind,
                               .index_keys = offer_fqdn,
                               .lookup_keys = want_apexes,
-                              .reads_ours = true},
+                              .reads_own_writes = true},
 };
 
 bool ingress_source_zone_is(struct arena *arena, const struct object *zone, const char *fqdn)
 {
     struct zone_spec spec;
     struct zone_status status;
-    zone_unpack(arena, object_spec(zone), object_ours(zone), &spec, &status);
+    zone_unpack(arena, object_spec(zone), object_managed(zone), &spec, &status);
     const struct condition *accepted = conditions_find(&status.conditions, "Accepted");
     return text_is(status.fqdn, fqdn) && accepted && accepted->status == CONDITION_TRUE;
 }

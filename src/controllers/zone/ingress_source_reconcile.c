@@ -57,7 +57,7 @@ static void list_owned(struct reconcile *reconcile)
     for (size_t i = 0; i < found->count; i++) {
         struct owned *owned = &reconcile->owned[reconcile->owned_count++];
         *owned = (struct owned){.object = found->objects[i]};
-        record_unpack(reconcile->arena, object_spec(owned->object), object_ours(owned->object),
+        record_unpack(reconcile->arena, object_spec(owned->object), object_managed(owned->object),
                       &owned->spec, &owned->status);
     }
 }
@@ -292,7 +292,7 @@ static const struct condition *refusal_of(const struct desired *desired)
 }
 
 // Those of one host stand together, and mostly have one reason.
-static void tell_outcomes(struct reconcile *reconcile)
+static void report_outcomes(struct reconcile *reconcile)
 {
     const char *host = NULL;
     enum reason told = REASON_NONE;
@@ -310,7 +310,7 @@ static void tell_outcomes(struct reconcile *reconcile)
     }
 }
 
-static void tell_faults(struct reconcile *reconcile)
+static void report_faults(struct reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->ingress_source.fault_count; i++)
         add_problem(reconcile, reconcile->ingress_source.faults[i]);
@@ -323,18 +323,18 @@ static void tell_faults(struct reconcile *reconcile)
         add_problem(reconcile, arena_copy_text(reconcile->arena, reconcile->in->refused->text));
 }
 
-static void tell(struct reconcile *reconcile)
+static void report_status(struct reconcile *reconcile)
 {
     AUTO_BUFFER text = {0};
-    tell_faults(reconcile);
-    tell_outcomes(reconcile);
+    report_faults(reconcile);
+    report_outcomes(reconcile);
     for (size_t i = 0; i < reconcile->problem_count && i < SHOWN_MAX; i++)
         buffer_printf(&text, "%s%s", i ? "; " : "", reconcile->problems[i]);
     if (reconcile->problem_count > SHOWN_MAX)
         buffer_printf(&text, "; and %zu more", reconcile->problem_count - SHOWN_MAX);
     if (text.len)
-        decision_note(reconcile->out, true, EVENT_HOST_NOT_SERVED,
-                      arena_copy_text(reconcile->arena, text.at));
+        decision_add_event(reconcile->out, true, EVENT_HOST_NOT_SERVED,
+                           arena_copy_text(reconcile->arena, text.at));
 }
 
 static void decide(struct reconcile *reconcile)
@@ -351,7 +351,7 @@ static void decide(struct reconcile *reconcile)
     list_desired_records(reconcile);
     match(reconcile);
     list_children(reconcile);
-    tell(reconcile);
+    report_status(reconcile);
 }
 
 void ingress_source_decide(const struct snapshot *snapshot, void *model, struct decision *out)

@@ -57,7 +57,7 @@ static struct home home_of(const struct reconcile *reconcile)
     struct zone_spec spec;
     struct zone_status ours;
     const struct object *object = reconcile->view.zone;
-    zone_unpack(reconcile->arena, object_spec(object), object_ours(object), &spec, &ours);
+    zone_unpack(reconcile->arena, object_spec(object), object_managed(object), &spec, &ours);
     const struct zones_group *group = zones_group_of(reconcile->zones, &spec, &ours);
     return (struct home){
         .ready = zone_tree_zone_ready(zones_zone_tree(reconcile->zones), object),
@@ -152,7 +152,7 @@ static bool reconcile_init(struct reconcile *reconcile)
 {
     struct record_spec spec;
     const struct object *subject = reconcile->in->subject;
-    record_unpack(reconcile->arena, object_spec(subject), object_ours(subject), &spec,
+    record_unpack(reconcile->arena, object_spec(subject), object_managed(subject), &spec,
                   &reconcile->ours);
     return zone_tree_record(zones_zone_tree(reconcile->zones), reconcile->arena, subject,
                             &reconcile->view);
@@ -184,6 +184,6 @@ void record_decide(const struct snapshot *snapshot, void *model, struct decision
             zone_warnings_text(reconcile.arena, reconcile.view.warnings,
                                reconcile.view.warning_count));
     if (!zone_is_label_first(snapshot, out))
-        record_notes(out, &reconcile.ours.conditions, &reconcile.status.conditions);
+        record_events(out, &reconcile.ours.conditions, &reconcile.status.conditions);
     out->status = record_status_encode(reconcile.arena, &reconcile.status);
 }

@@ -21,7 +21,7 @@ enum { OBJECTS_MAX = 256, VIEW_MAX = 4096 };
 
 struct entry {
     const struct object *object;
-    bool is_told;
+    bool is_reported;
     bool has_content;
     bool is_gone;
     bool is_new;
@@ -38,7 +38,7 @@ static struct world {
     struct entry entries[OBJECTS_MAX];
     size_t count;
     unsigned age;
-    size_t told_count;
+    size_t reported_count;
 } world;
 
 // ---- objects ------------------------------------------------------------------------------------
@@ -253,18 +253,18 @@ static bool digest_of_zone(const struct zone_tree *zone_tree, const struct objec
 
 // ---- settling -----------------------------------------------------------------------------------
 
-static void hear_changed(void *context, const struct object *object)
+static void handle_changed(void *context, const struct object *object)
 {
     struct entry *entry = entry_at(object);
     (void)context;
     assert_non_null(entry);
     assert_ptr_equal(entry->object, object);
-    assert_false(entry->is_told);
-    entry->is_told = true;
-    world.told_count++;
+    assert_false(entry->is_reported);
+    entry->is_reported = true;
+    world.reported_count++;
 }
 
-static void hear_content(void *context, const struct object *object)
+static void handle_content(void *context, const struct object *object)
 {
     struct entry *entry = entry_at(object);
     (void)context;
@@ -273,7 +273,7 @@ static void hear_content(void *context, const struct object *object)
     entry->has_content = true;
 }
 
-static void hear_gone(void *context, const struct object *object, struct dname fqdn)
+static void handle_gone(void *context, const struct object *object, struct dname fqdn)
 {
     struct entry *entry = entry_at(object);
     (void)context;
@@ -282,7 +282,7 @@ static void hear_gone(void *context, const struct object *object, struct dname f
         entry->is_gone = true;
 }
 
-static const struct zone_tree_told told = {hear_changed, hear_content, hear_gone, NULL};
+static const struct zone_tree_reported told = {handle_changed, handle_content, handle_gone, NULL};
 
 static const char *fqdn_of(const struct object *object)
 {
@@ -295,7 +295,7 @@ static const char *fqdn_of(const struct object *object)
 }
 
 // Whoever is not told has nothing new to be told.
-static void check_zone_told(struct entry *entry)
+static void check_zone_reported(struct entry *entry)
 {
     uint8_t digest[32];
     bool is_live = digest_of_zone(world.zone_tree, entry->object, digest);
@@ -312,30 +312,31 @@ static void check_zone_told(struct entry *entry)
     (void)snprintf(entry->fqdn, sizeof entry->fqdn, "%s", fqdn);
 }
 
-static void check_told(struct entry *entry)
+static void check_reported(struct entry *entry)
 {
     const char *view = view_of(world.zone_tree, entry->object, true);
     assert_true(strlen(view) < VIEW_MAX);
-    if (strcmp(view, entry->view) != 0 && !entry->is_told)
+    if (strcmp(view, entry->view) != 0 && !entry->is_reported)
         fail_msg("not told: from %s to %s", entry->view, view);
     (void)snprintf(entry->view, sizeof entry->view, "%s", view);
     if (entry->object->kind == &zone_kind)
-        check_zone_told(entry);
+        check_zone_reported(entry);
 }
 
 static void settle(void)
 {
-    world.told_count = 0;
+    world.reported_count = 0;
     for (size_t i = 0; i < world.count; i++)
-        world.entries[i].is_told = world.entries[i].has_content = world.entries[i].is_gone = false;
+        world.entries[i].is_reported = world.entries[i].has_content = world.entries[i].is_gone =
+            false;
     zone_tree_settle(world.zone_tree, &told);
     for (size_t i = 0; i < world.count; i++)
-        check_told(&world.entries[i]);
+        check_reported(&world.entries[i]);
 }
 
-static bool is_told(const struct kind *kind, const char *id)
+static bool is_reported(const struct kind *kind, const char *id)
 {
-    return entry_of(kind, id)->is_told;
+    return entry_of(kind, id)->is_reported;
 }
 
 static int set_up(void **state)
@@ -474,7 +475,7 @@ static void a_label_left_of_a_wildcard_counts_and_who_lost_by_that_is_named(void
     take_away(&record_kind, "shop/www");
     settle();
     assert_null(warning_text("dns/example", REASON_PATTERN_NARROWED));
-    assert_true(is_told(&zone_kind, "dns/example"));
+    assert_true(is_reported(&zone_kind, "dns/example"));
 }
 
 static void a_prefix_pattern_covers_no_other_depth(void **state)
@@ -670,7 +671,7 @@ static void a_new_status_alone_changes_nothing(void **state)
     zone("dns/example", "'domainName':'example.org.'," ALL);
     record("a/www", "'domainName':'www.example.org.'," A);
     settle();
-    assert_int_equal(world.told_count, 2);
+    assert_int_equal(world.reported_count, 2);
     assert_false(entry_of(&zone_kind, "dns/example")->has_content);
 }
 
@@ -1155,22 +1156,22 @@ static void fields_of_other_types_read_as_absent(void **state)
 
 // ---- many ---------------------------------------------------------------------------------------
 
-static void hear_nothing(void *context, const struct object *object)
+static void handle_nothing(void *context, const struct object *object)
 {
     (void)context;
     (void)object;
 }
 
-static void hear_no_end(void *context, const struct object *object, struct dname fqdn)
+static void handle_no_end(void *context, const struct object *object, struct dname fqdn)
 {
     (void)context;
     (void)object;
     (void)fqdn;
 }
 
-static size_t many_told;
+static size_t many_reported;
 
-static void count_told(void *context, const struct object *object)
+static void count_reported(void *context, const struct object *object)
 {
     (void)object;
     ++*(size_t *)context;
@@ -1200,10 +1201,11 @@ static void put_many(const struct kind *kind, const char *id, const char *spec, 
 
 static size_t settle_many(void)
 {
-    struct zone_tree_told counting = {count_told, hear_nothing, hear_no_end, &many_told};
-    many_told = 0;
+    struct zone_tree_reported counting = {count_reported, handle_nothing, handle_no_end,
+                                          &many_reported};
+    many_reported = 0;
     zone_tree_settle(world.zone_tree, &counting);
-    return many_told;
+    return many_reported;
 }
 
 static void one_of_many_is_told_alone(void **state)
@@ -1247,7 +1249,7 @@ static void a_thousand_zones_are_worked_out_when_one_changes_and_few_are_told(vo
 
 static void what_is_odd_about_a_zone_itself_is_told_however_much_is_below_it(void **state)
 {
-    struct zone_tree_zone told_zone;
+    struct zone_tree_zone reported_zone;
     (void)state;
     zone("dns/example",
          "'domainName':'example.org.'," NS1 "'delegations':[{'zones':['*','a..b']}]");
@@ -1255,8 +1257,8 @@ static void what_is_odd_about_a_zone_itself_is_told_however_much_is_below_it(voi
              "'domainName':'z#.example.org.','nameservers':[{'name':'ns1'}]," NONE, 40);
     (void)settle_many();
     const struct object *object = entry_of(&zone_kind, "dns/example")->object;
-    assert_true(zone_tree_zone(world.zone_tree, world.arena, object, &told_zone));
-    assert_int_equal(told_zone.warnings[0].reason, REASON_MISSING_GLUE);
+    assert_true(zone_tree_zone(world.zone_tree, world.arena, object, &reported_zone));
+    assert_int_equal(reported_zone.warnings[0].reason, REASON_MISSING_GLUE);
     assert_non_null(warning_text("dns/example", REASON_INVALID_PATTERN));
 }
 
@@ -1329,12 +1331,12 @@ static void aliases_that_lead_back_through_other_zones_are_warned_of(void **stat
     assert_non_null(record_warning("b/back", REASON_CNAME_LOOP));
     assert_null(record_warning("a/in", REASON_CNAME_LOOP)); // it stays in its zone
     assert_null(record_warning("a/into", REASON_CNAME_LOOP));
-    assert_true(is_told(&record_kind, "a/out"));
+    assert_true(is_reported(&record_kind, "a/out"));
     assert_record("a/out", "a.example.org. Adopted dns/org in");
     take_away(&record_kind, "a/in");
     settle();
     assert_null(record_warning("a/out", REASON_CNAME_LOOP));
-    assert_true(is_told(&record_kind, "b/back"));
+    assert_true(is_reported(&record_kind, "b/back"));
 }
 
 static void a_zone_or_a_wildcard_may_close_the_circle(void **state)
@@ -1539,7 +1541,8 @@ static void put_shuffled(struct zone_tree *zone_tree)
 // A new zone tree that is given all at once says the same.
 static void compare_with_new(void)
 {
-    static const struct zone_tree_told deaf = {hear_nothing, hear_nothing, hear_no_end, NULL};
+    static const struct zone_tree_reported deaf = {handle_nothing, handle_nothing, handle_no_end,
+                                                   NULL};
     struct zone_tree *zone_tree = zone_tree_new(&world.settings);
     put_shuffled(zone_tree);
     zone_tree_settle(zone_tree, &deaf);

@@ -116,20 +116,20 @@ enum zone_server_state zone_life_state(const struct zone_life *life,
     if (!life->published.zone)
         return SERVER_UNKNOWN;
     uint32_t ours = zone_serial(life->published.zone);
-    bool is_told = server->is_probed && !server->signs;
+    bool is_reported = server->is_probed && !server->signs;
     if (server->fault.fault == FAULT_AUTH)
         return SERVER_REFUSED;
     if (server->fault.fault != FAULT_NONE)
         return SERVER_UNREACHABLE;
     if (zone_life_is_foreign(life, server) ||
-        (is_told ? !server->has_serial : !server->has_fetched))
+        (is_reported ? !server->has_serial : !server->has_fetched))
         return SERVER_UNKNOWN;
-    uint32_t theirs = is_told ? server->serial : server->fetched;
+    uint32_t theirs = is_reported ? server->serial : server->fetched;
     if (theirs == ours)
         return SERVER_CURRENT;
     if (serial_is_before(ours, theirs))
         return SERVER_AHEAD;
-    return !is_told && server->is_recalled ? SERVER_UNKNOWN : SERVER_BEHIND;
+    return !is_reported && server->is_recalled ? SERVER_UNKNOWN : SERVER_BEHIND;
 }
 
 // The content that stands behind a serial that some server has; 0: none that we know.
@@ -143,12 +143,12 @@ static uint64_t number_at(const struct zone_life *life, uint32_t serial)
 
 static uint64_t number_of(const struct zone_life *life, const struct server_view *server)
 {
-    bool is_told = server->is_probed && !server->signs;
+    bool is_reported = server->is_probed && !server->signs;
     uint64_t told = server->has_serial ? number_at(life, server->serial) : 0;
     uint64_t fetched = server->has_fetched ? number_at(life, server->fetched) : 0;
     if (server->fault.fault != FAULT_NONE || zone_life_is_foreign(life, server))
         return 0;
-    return is_told ? told : fetched;
+    return is_reported ? told : fetched;
 }
 
 bool zone_life_is_group(const char *a, const char *b)
@@ -200,6 +200,6 @@ void zone_life_complete(struct zone_life *life)
     if (!lacks_one)
         return;
     CLEANUP(arena) struct arena *arena = arena_new();
-    zone_unpack(arena, object_spec(life->object), object_ours(life->object), &spec, &ours);
+    zone_unpack(arena, object_spec(life->object), object_managed(life->object), &spec, &ours);
     zone_life_recall_fetches(&ours, life->secondaries, life->servers, life->server_count);
 }

@@ -43,9 +43,9 @@ struct zone_life {
     size_t wait_count;
     size_t wait_capacity;
     size_t wait_first;
-    size_t wait_told; // those before it were woken when their second was over
-    bool is_due;      // to be looked at by the next settle
-    bool is_new;      // its numbers began here: servers may have them of another primary
+    size_t wait_reported; // those before it were woken when their second was over
+    bool is_due;          // to be looked at by the next settle
+    bool is_new;          // its numbers began here: servers may have them of another primary
 };
 
 void zone_life_free(struct zone_life *life); // accepts NULL

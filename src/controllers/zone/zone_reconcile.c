@@ -114,7 +114,7 @@ static void put_content(struct reconcile *reconcile, const struct zone_content *
         zone_entries_put(reconcile->arena, content->zone, entry_limit(reconcile), status);
 }
 
-static void tell_change(struct reconcile *reconcile, const struct zone_content *content)
+static void report_change(struct reconcile *reconcile, const struct zone_content *content)
 {
     struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, 5);
     attrs[0] = LOG_TEXT("zone", zone_name_text(reconcile->arena, reconcile->view.fqdn));
@@ -170,7 +170,7 @@ static void number(struct reconcile *reconcile)
     content = zone_life_build(reconcile->life, reconcile->view.compiler, serial_next(&inputs));
     zone_life_pend(reconcile->life);
     put_content(reconcile, content);
-    tell_change(reconcile, content);
+    report_change(reconcile, content);
 }
 
 // ---- what is served -----------------------------------------------------------------------------
@@ -477,7 +477,7 @@ static void leave_old_name(struct reconcile *reconcile, struct snapshot *in)
 
 static bool reconcile_init(struct reconcile *reconcile, struct snapshot *in)
 {
-    zone_unpack(reconcile->arena, object_spec(in->subject), object_ours(in->subject),
+    zone_unpack(reconcile->arena, object_spec(in->subject), object_managed(in->subject),
                 &reconcile->spec, &reconcile->ours);
     reconcile->life = zones_life(reconcile->zones, in->subject);
     reconcile->group = zones_group_of(reconcile->zones, &reconcile->spec, &reconcile->ours);
@@ -521,7 +521,7 @@ void zone_decide(const struct snapshot *snapshot, void *model, struct decision *
     if (zone_is_label_first(snapshot, out))
         out->line_count = 0;
     else
-        zone_notes(out, &reconcile.ours.conditions, &reconcile.status.conditions,
-                   has_stuck_server(&reconcile));
+        zone_events(out, &reconcile.ours.conditions, &reconcile.status.conditions,
+                    has_stuck_server(&reconcile));
     out->status = zone_status_encode(reconcile.arena, &reconcile.status);
 }

@@ -359,7 +359,7 @@ void zone_labels_want(struct arena *arena, struct decision *out, const struct zo
     for (size_t i = 0; is_news && i < count; i++) {
         const struct zone_label *label = &labels[i];
         if (label->wanted || label->now.at)
-            out->marks[out->mark_count++] = (struct decision_mark){
+            out->metadata_changes[out->metadata_change_count++] = (struct decision_metadata_change){
                 .key = label->key,
                 .value = label->wanted ? arena_copy_text(arena, label->wanted) : NULL,
                 .is_label = true};
@@ -380,11 +380,11 @@ static const char *message_of(const struct conditions *conditions, const char *t
 
 bool zone_is_label_first(const struct snapshot *snapshot, const struct decision *decision)
 {
-    return decision->mark_count && !snapshot->refused;
+    return decision->metadata_change_count && !snapshot->refused;
 }
 
 // An Event when a condition comes to have a reason, or to lose it.
-struct note_row {
+struct event_row {
     const char *type;
     enum reason reason;
     bool is_left; // told when the reason ceases to be
@@ -393,17 +393,17 @@ struct note_row {
     const char *event;
 };
 
-static void note_rows(struct decision *out, const struct note_row *rows, size_t count,
-                      const struct conditions *before, const struct conditions *after)
+static void event_rows(struct decision *out, const struct event_row *rows, size_t count,
+                       const struct conditions *before, const struct conditions *after)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct note_row *row = &rows[i];
+        const struct event_row *row = &rows[i];
         enum reason was = reason_of(before, row->type);
         enum reason is = reason_of(after, row->type);
-        bool is_told = row->is_left ? was == row->reason && is != row->reason
-                                    : was != row->reason && is == row->reason;
-        if (is_told && (!row->is_first || was == REASON_NONE))
-            decision_note(out, row->is_warning, row->event, message_of(after, row->type));
+        bool is_reported = row->is_left ? was == row->reason && is != row->reason
+                                        : was != row->reason && is == row->reason;
+        if (is_reported && (!row->is_first || was == REASON_NONE))
+            decision_add_event(out, row->is_warning, row->event, message_of(after, row->type));
     }
 }
 
@@ -412,23 +412,23 @@ static bool was_ready(const struct conditions *conditions)
     return reason_of(conditions, "Ready") == REASON_COMPILED;
 }
 
-void zone_notes(struct decision *out, const struct conditions *before,
-                const struct conditions *after, bool is_stuck)
+void zone_events(struct decision *out, const struct conditions *before,
+                 const struct conditions *after, bool is_stuck)
 {
-    static const struct note_row rows[] = {
+    static const struct event_row rows[] = {
         {"Programmed", REASON_PUBLISHED, false, false, true, EVENT_FIRST_PUBLISHED},
         {"Programmed", REASON_SERVER_BEHIND, false, true, false, EVENT_SERVER_BEHIND},
         {"Accepted", REASON_ZONE_CONFLICT, false, true, false, EVENT_ZONE_CONFLICT},
     };
-    note_rows(out, rows, COUNT_OF(rows), before, after);
+    event_rows(out, rows, COUNT_OF(rows), before, after);
     if (is_stuck && reason_of(before, "Programmed") == REASON_SERVER_BEHIND &&
         reason_of(after, "Programmed") == REASON_SERVER_BEHIND &&
         strcmp(message_of(before, "Programmed"), message_of(after, "Programmed")) != 0)
-        decision_note(out, true, EVENT_SERVER_BEHIND, message_of(after, "Programmed"));
+        decision_add_event(out, true, EVENT_SERVER_BEHIND, message_of(after, "Programmed"));
     if (was_ready(before) && !was_ready(after))
-        decision_note(out, true, EVENT_ZONE_FROZEN, message_of(after, "Ready"));
+        decision_add_event(out, true, EVENT_ZONE_FROZEN, message_of(after, "Ready"));
     if (!was_ready(before) && was_ready(after) && reason_of(before, "Ready") != REASON_NONE)
-        decision_note(out, false, EVENT_ZONE_THAWED, message_of(after, "Ready"));
+        decision_add_event(out, false, EVENT_ZONE_THAWED, message_of(after, "Ready"));
 }
 
 static bool is_conflicted(const struct conditions *conditions)
@@ -437,14 +437,14 @@ static bool is_conflicted(const struct conditions *conditions)
     return reason != REASON_NONE && reason != REASON_NO_CONFLICT;
 }
 
-void record_notes(struct decision *out, const struct conditions *before,
-                  const struct conditions *after)
+void record_events(struct decision *out, const struct conditions *before,
+                   const struct conditions *after)
 {
-    static const struct note_row rows[] = {
+    static const struct event_row rows[] = {
         {"Accepted", REASON_ADOPTED, false, false, false, EVENT_ADOPTED},
         {"Accepted", REASON_ADOPTED, true, true, false, EVENT_ORPHANED},
     };
-    note_rows(out, rows, COUNT_OF(rows), before, after);
+    event_rows(out, rows, COUNT_OF(rows), before, after);
     if (!is_conflicted(before) && is_conflicted(after))
-        decision_note(out, true, EVENT_EXCLUDED, message_of(after, "Conflicted"));
+        decision_add_event(out, true, EVENT_EXCLUDED, message_of(after, "Conflicted"));
 }

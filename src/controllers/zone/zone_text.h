@@ -45,7 +45,7 @@ void zone_labels_want(struct arena *arena, struct decision *out, const struct zo
 // that.
 bool zone_is_label_first(const struct snapshot *snapshot, const struct decision *decision);
 // Events for what changed between two states. `is_stuck`: a server could not load what it fetched.
-void zone_notes(struct decision *out, const struct conditions *before,
-                const struct conditions *after, bool is_stuck);
-void record_notes(struct decision *out, const struct conditions *before,
-                  const struct conditions *after);
+void zone_events(struct decision *out, const struct conditions *before,
+                 const struct conditions *after, bool is_stuck);
+void record_events(struct decision *out, const struct conditions *before,
+                   const struct conditions *after);

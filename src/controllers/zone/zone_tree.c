@@ -27,7 +27,7 @@ static void put_zone(struct zone_tree *zone_tree, const struct object *object)
     if (!tree_entry->object || !is_same_spec(tree_entry->object, object))
         zone_tree->has_new_tree_entries = tree_entry->is_fresh = true;
     set_object(&tree_entry->object, object);
-    tree_entry_tell(zone_tree, tree_entry);
+    tree_entry_report(zone_tree, tree_entry);
 }
 
 static void remove_zone(struct zone_tree *zone_tree, const struct object *object)
@@ -47,7 +47,7 @@ static void put_record(struct zone_tree *zone_tree, const struct object *object)
     struct record_entry *record_entry = record_entry_find(zone_tree, tree_entry_key_of(object));
     if (!record_entry) {
         record_entry_touch(zone_tree, record_entry_new(zone_tree, object),
-                           RECORD_ENTRY_IS_FRESH | RECORD_ENTRY_IS_TOLD);
+                           RECORD_ENTRY_IS_FRESH | RECORD_ENTRY_IS_REPORTED);
         return;
     }
     bool is_same = is_same_spec(record_entry->object, object);
@@ -55,8 +55,8 @@ static void put_record(struct zone_tree *zone_tree, const struct object *object)
         record_entry_withdraw(zone_tree, record_entry);
     set_object(&record_entry->object, object);
     record_entry_touch(zone_tree, record_entry,
-                       is_same ? RECORD_ENTRY_IS_TOLD
-                               : RECORD_ENTRY_IS_FRESH | RECORD_ENTRY_IS_TOLD);
+                       is_same ? RECORD_ENTRY_IS_REPORTED
+                               : RECORD_ENTRY_IS_FRESH | RECORD_ENTRY_IS_REPORTED);
 }
 
 static void remove_record(struct zone_tree *zone_tree, const struct object *object)
@@ -68,7 +68,7 @@ static void remove_record(struct zone_tree *zone_tree, const struct object *obje
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static void tell_gone(struct zone_tree *zone_tree, const struct zone_tree_told *told)
+static void report_gone(struct zone_tree *zone_tree, const struct zone_tree_reported *told)
 {
     for (size_t i = 0; i < zone_tree->gone_count; i++) {
         struct gone *gone = &zone_tree->gone[i];
@@ -80,26 +80,27 @@ static void tell_gone(struct zone_tree *zone_tree, const struct zone_tree_told *
     mem_relax(&zone_tree->gone, &zone_tree->gone_capacity);
 }
 
-static void tell_tree_entries(struct zone_tree *zone_tree, const struct zone_tree_told *told)
+static void report_tree_entries(struct zone_tree *zone_tree, const struct zone_tree_reported *told)
 {
-    for (size_t i = 0; i < zone_tree->told_count; i++) {
+    for (size_t i = 0; i < zone_tree->reported_count; i++) {
         struct tree_entry *tree_entry = zone_tree->told[i];
         if (tree_entry->object)
             told->changed(told->context, tree_entry->object);
         if (tree_entry->has_content && tree_entry->compiler)
             told->content(told->context, tree_entry->object);
-        tree_entry->is_told = tree_entry->has_content = false;
+        tree_entry->is_reported = tree_entry->has_content = false;
     }
-    zone_tree->told_count = 0;
-    mem_relax(&zone_tree->told, &zone_tree->told_capacity);
+    zone_tree->reported_count = 0;
+    mem_relax(&zone_tree->told, &zone_tree->reported_capacity);
 }
 
-static void tell_record_entries(struct zone_tree *zone_tree, const struct zone_tree_told *told)
+static void report_record_entries(struct zone_tree *zone_tree,
+                                  const struct zone_tree_reported *told)
 {
     for (size_t i = 0; i < zone_tree->touched_count; i++) {
         struct record_entry *record_entry = zone_tree->touched[i];
         if (!(record_entry->state & RECORD_ENTRY_IS_GONE) &&
-            record_entry->state & RECORD_ENTRY_IS_TOLD)
+            record_entry->state & RECORD_ENTRY_IS_REPORTED)
             told->changed(told->context, record_entry->object);
         record_entry->state &= RECORD_ENTRY_IS_LASTING;
         if (record_entry->state & RECORD_ENTRY_IS_GONE)
@@ -232,7 +233,7 @@ void zone_tree_set_settings(struct zone_tree *zone_tree, const struct zone_tree_
     zone_tree->has_new_tree_entries = true;
 }
 
-void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_told *told)
+void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_reported *told)
 {
     bool has_new_tree_entries = zone_tree->has_new_tree_entries;
     if (has_new_tree_entries) {
@@ -248,8 +249,8 @@ void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_told *
     }
     compile_settle(zone_tree);
     loops_settle(zone_tree, has_new_tree_entries);
-    tell_gone(zone_tree, told);
-    tell_tree_entries(zone_tree, told);
-    tell_record_entries(zone_tree, told);
+    report_gone(zone_tree, told);
+    report_tree_entries(zone_tree, told);
+    report_record_entries(zone_tree, told);
     tree_entry_free_idle(zone_tree);
 }

@@ -86,13 +86,13 @@ void zone_tree_set_settings(struct zone_tree *zone_tree, const struct zone_tree_
 // and Record whose outcome may differ now, in no order, and always for those that were put. The
 // callbacks may not call the zone tree. `content` is called for each live zone whose content may
 // differ, `gone` for each zone that is live no more.
-struct zone_tree_told {
+struct zone_tree_reported {
     void (*changed)(void *context, const struct object *object);
     void (*content)(void *context, const struct object *zone);
     void (*gone)(void *context, const struct object *zone, struct dname fqdn);
     void *context;
 };
-void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_told *told);
+void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_reported *told);
 
 // The outcome of one object, after zone_tree_settle(). False: the zone tree does not have it.
 bool zone_tree_zone(const struct zone_tree *zone_tree, struct arena *arena,

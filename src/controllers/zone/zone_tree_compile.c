@@ -117,14 +117,14 @@ static void take_from_due(struct zone_tree *zone_tree, struct tree_entry *tree_e
     tree_entry->is_due = false;
 }
 
-static void hear(void *context, const void *tag, const struct zone_outcome *outcome)
+static void handle_outcome(void *context, const void *tag, const struct zone_outcome *outcome)
 {
     union {
         const void *shared;
         struct record_entry *own;
     } cast = {.shared = tag};
     (void)outcome;
-    record_entry_touch(context, cast.own, RECORD_ENTRY_IS_TOLD);
+    record_entry_touch(context, cast.own, RECORD_ENTRY_IS_REPORTED);
 }
 
 static void compile(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
@@ -133,10 +133,10 @@ static void compile(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
     if (tree_entry->has_new_children)
         set_children(zone_tree, tree_entry);
     tree_entry->has_new_children = false;
-    zone_compiler_settle(tree_entry->compiler, hear, zone_tree);
+    zone_compiler_settle(tree_entry->compiler, handle_outcome, zone_tree);
     tree_entry->has_content = zone_tree->has_compiled = true;
     tree_entry->compiled_at = zone_tree->settles;
-    tree_entry_tell(zone_tree, tree_entry);
+    tree_entry_report(zone_tree, tree_entry);
     update_summary(zone_tree, tree_entry);
 }
 
@@ -146,8 +146,8 @@ void compile_set_frame(struct zone_tree *zone_tree, struct tree_entry *tree_entr
 {
     struct zone_spec spec;
     struct zone_frame frame;
-    zone_unpack(zone_tree->arena, object_spec(tree_entry->object), object_ours(tree_entry->object),
-                &spec, NULL);
+    zone_unpack(zone_tree->arena, object_spec(tree_entry->object),
+                object_managed(tree_entry->object), &spec, NULL);
     (void)frame_make(zone_tree->settings, zone_tree->arena, tree_entry_name(tree_entry), &spec,
                      &frame, NULL);
     zone_compiler_set_frame(tree_entry->compiler, &frame);

@@ -87,8 +87,8 @@ static void read_rules(struct zone_tree *zone_tree, struct tree_entry *tree_entr
     CLEANUP(rules) struct rules *old = steal(tree_entry->rules);
     struct zone_frame frame;
     struct zone_spec spec;
-    zone_unpack(zone_tree->arena, object_spec(tree_entry->object), object_ours(tree_entry->object),
-                &spec, NULL);
+    zone_unpack(zone_tree->arena, object_spec(tree_entry->object),
+                object_managed(tree_entry->object), &spec, NULL);
     tree_entry->rules = rules_new(&spec, tree_entry_name(tree_entry));
     tree_entry->has_new_rules = !rules_equal(old, tree_entry->rules);
     struct frame_faults faults = frame_make(zone_tree->settings, zone_tree->arena,
@@ -229,7 +229,7 @@ static void alter(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
     if (is_moved || is_born || tree_entry->was.parent != tree_entry->now.parent)
         alter_parents(zone_tree, tree_entry);
     if (is_altered(tree_entry) || is_name_above_altered(tree_entry))
-        tree_entry_tell(zone_tree, tree_entry);
+        tree_entry_report(zone_tree, tree_entry);
 }
 
 // Those that have another zone now.

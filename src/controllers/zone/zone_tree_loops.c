@@ -63,7 +63,7 @@ static void set_looping(struct zone_tree *zone_tree, struct record_entry *record
     if (is_looping == !!(record_entry->state & RECORD_ENTRY_IS_LOOPING))
         return;
     record_entry->state ^= RECORD_ENTRY_IS_LOOPING;
-    record_entry_touch(zone_tree, record_entry, RECORD_ENTRY_IS_TOLD);
+    record_entry_touch(zone_tree, record_entry, RECORD_ENTRY_IS_REPORTED);
 }
 
 static void drop(struct zone_tree *zone_tree, const struct crossing *crossing)

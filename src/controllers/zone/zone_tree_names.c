@@ -62,7 +62,7 @@ static void read_tree_entry(struct zone_tree *zone_tree, struct tree_entry *tree
     set_fault(tree_entry, REASON_NONE);
     if (tree_entry->object) {
         zone_unpack(zone_tree->arena, object_spec(tree_entry->object),
-                    object_ours(tree_entry->object), &spec, &ours);
+                    object_managed(tree_entry->object), &spec, &ours);
         read_name(tree_entry, &spec);
         if (tree_entry->form == NAME_AT_FAULT)
             recall_name(tree_entry, ours.fqdn);

@@ -159,13 +159,13 @@ void tree_entry_free(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
     free(tree_entry);
 }
 
-void tree_entry_tell(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
+void tree_entry_report(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
 {
-    if (tree_entry->is_told)
+    if (tree_entry->is_reported)
         return;
-    tree_entry->is_told = true;
-    mem_reserve(&zone_tree->told, &zone_tree->told_capacity, zone_tree->told_count + 1);
-    zone_tree->told[zone_tree->told_count++] = tree_entry;
+    tree_entry->is_reported = true;
+    mem_reserve(&zone_tree->told, &zone_tree->reported_capacity, zone_tree->reported_count + 1);
+    zone_tree->told[zone_tree->reported_count++] = tree_entry;
 }
 
 void tree_entry_touch_record_entries(struct zone_tree *zone_tree, struct tree_entry *tree_entry,
@@ -276,5 +276,5 @@ void record_entry_set_narrowed(struct zone_tree *zone_tree, struct record_entry 
         return;
     record_entry->state ^= RECORD_ENTRY_IS_NARROWED;
     record_entry->home->narrowed_count += is_narrowed ? 1 : (size_t)-1;
-    tree_entry_tell(zone_tree, record_entry->home);
+    tree_entry_report(zone_tree, record_entry->home);
 }

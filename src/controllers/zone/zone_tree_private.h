@@ -20,7 +20,7 @@ struct tree_entry;
 
 enum record_entry_state {
     RECORD_ENTRY_IS_FRESH = 1 << 0,    // to be read and judged
-    RECORD_ENTRY_IS_TOLD = 1 << 1,     // `changed` is due
+    RECORD_ENTRY_IS_REPORTED = 1 << 1, // `changed` is due
     RECORD_ENTRY_IS_GONE = 1 << 2,     // freed once it is out of `touched`
     RECORD_ENTRY_IS_TOUCHED = 1 << 3,  // it is in `touched`
     RECORD_ENTRY_IS_NARROWED = 1 << 4, // only Kubizone's reading of a pattern would have adopted it
@@ -71,7 +71,7 @@ struct tree_entry {
     uint32_t entering;
     uint32_t compiled_at; // zone tree.settles then
     bool is_fresh;        // to be read
-    bool is_told;         // `changed` is due
+    bool is_reported;     // `changed` is due
     bool is_idle;         // it is in `idle`
     LIST_OF(struct record_entry) lists[LISTS];
     size_t narrowed_count;
@@ -145,9 +145,9 @@ struct zone_tree {
     struct tree_entry **idle;
     size_t idle_count;
     size_t idle_capacity;
-    struct tree_entry **told; // those with is_told
-    size_t told_count;
-    size_t told_capacity;
+    struct tree_entry **told; // those with is_reported
+    size_t reported_count;
+    size_t reported_capacity;
     struct gone *gone;
     size_t gone_count;
     size_t gone_capacity;
@@ -177,8 +177,8 @@ void tree_entry_forsake(struct zone_tree *zone_tree,
                         struct tree_entry *tree_entry); // freed after the settle, if idle
 void tree_entry_free_idle(struct zone_tree *zone_tree);
 void tree_entry_free(struct zone_tree *zone_tree, struct tree_entry *tree_entry);
-void tree_entry_tell(struct zone_tree *zone_tree,
-                     struct tree_entry *tree_entry); // `changed` is due
+void tree_entry_report(struct zone_tree *zone_tree,
+                       struct tree_entry *tree_entry); // `changed` is due
 struct tree_entry_key tree_entry_key_of(const struct object *object);
 struct tree_entry_key tree_entry_key_of_ref(const struct object *object,
                                             const struct zone_ref *ref);

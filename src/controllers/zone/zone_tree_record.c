@@ -22,7 +22,7 @@ static bool has_ref(const struct judgement *judgement)
 static bool read_object(struct arena *arena, const struct object *object, struct judgement *out,
                         struct error *err)
 {
-    record_unpack(arena, object_spec(object), object_ours(object), &out->spec, NULL);
+    record_unpack(arena, object_spec(object), object_managed(object), &out->spec, NULL);
     out->has_name = out->is_narrowed = false;
     out->has_type = rr_type_read(out->spec.type, &out->type);
     out->reason = record_read_name(&out->spec, out->octets, &out->own, err);
@@ -52,7 +52,7 @@ static void hang(struct zone_tree *zone_tree, struct record_entry *record_entry,
         return;
     record_entry_withdraw(zone_tree, record_entry);
     record_entry_hang(zone_tree, record_entry, home, list);
-    record_entry->state |= RECORD_ENTRY_IS_TOLD;
+    record_entry->state |= RECORD_ENTRY_IS_REPORTED;
 }
 
 static bool complete_name(const struct record_entry *record_entry, struct judgement *out,
@@ -108,7 +108,7 @@ static void write_name(char out[DNAME_TEXT_MAX], struct dname name)
     (void)text_clean_into(out, DNAME_TEXT_MAX, buffer_text(&text));
 }
 
-static void tell_no_zone(const struct judgement *judgement, struct error *err)
+static void report_no_zone(const struct judgement *judgement, struct error *err)
 {
     char name[DNAME_TEXT_MAX];
     if (!err)
@@ -122,7 +122,7 @@ static bool check_zone(const struct record_entry *record_entry, struct judgement
 {
     const struct tree_entry *home = record_entry->home;
     if (record_entry->list == LIST_BELOW && !home->object) {
-        tell_no_zone(out, err);
+        report_no_zone(out, err);
         return refuse(out, REASON_NO_ZONE);
     }
     if (home->now.is_live)
@@ -154,9 +154,9 @@ static void write_relative(char out[DNAME_TEXT_MAX], struct dname name, struct d
         memcpy(out, "@", 2);
 }
 
-static void tell_not_delegated(const struct record_entry *record_entry,
-                               const struct judgement *judgement, enum rules_answer answer,
-                               struct error *err)
+static void report_not_delegated(const struct record_entry *record_entry,
+                                 const struct judgement *judgement, enum rules_answer answer,
+                                 struct error *err)
 {
     char zone[DNAME_TEXT_MAX];
     char name[DNAME_TEXT_MAX];
@@ -183,7 +183,7 @@ static bool check_delegation(const struct record_entry *record_entry, struct jud
     if (answer == RULES_YES)
         return true;
     out->is_narrowed = answer == RULES_LOOSELY;
-    tell_not_delegated(record_entry, out, answer, err);
+    report_not_delegated(record_entry, out, answer, err);
     return refuse(out, REASON_NOT_DELEGATED);
 }
 
@@ -231,7 +231,7 @@ static void apply(struct zone_tree *zone_tree, struct record_entry *record_entry
     if (record_entry->home)
         record_entry_set_narrowed(zone_tree, record_entry, judgement->is_narrowed);
     if (record_entry->reason != judgement->reason || !is_adopted)
-        record_entry->state |= RECORD_ENTRY_IS_TOLD;
+        record_entry->state |= RECORD_ENTRY_IS_REPORTED;
     record_entry->reason = (uint16_t)judgement->reason;
     if (!is_adopted)
         record_entry_withdraw(zone_tree, record_entry);

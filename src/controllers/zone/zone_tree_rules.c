@@ -343,7 +343,7 @@ struct teller {
     struct buffer *out;
 };
 
-static void tell_pattern(struct teller *teller, struct text text)
+static void report_pattern(struct teller *teller, struct text text)
 {
     struct dname_pattern pattern;
     struct error err;
@@ -359,12 +359,12 @@ static void tell_pattern(struct teller *teller, struct text text)
         buffer_printf(teller->out, ": %s", err.text);
 }
 
-static void tell_delegation(struct teller *teller, const struct zone_delegation *delegation)
+static void report_delegation(struct teller *teller, const struct zone_delegation *delegation)
 {
     for (size_t i = 0; i < delegation->zone_count; i++)
-        tell_pattern(teller, delegation->zones[i]);
+        report_pattern(teller, delegation->zones[i]);
     for (size_t i = 0; i < delegation->record_count; i++)
-        tell_pattern(teller, delegation->records[i].pattern);
+        report_pattern(teller, delegation->records[i].pattern);
 }
 
 void rules_explain(const struct zone_spec *spec, struct dname zone, enum rules_oddity oddity,
@@ -378,7 +378,7 @@ void rules_explain(const struct zone_spec *spec, struct dname zone, enum rules_o
     };
     struct teller teller = {.reader = {.zone = zone}, .oddity = oddity, .out = out};
     for (size_t i = 0; i < spec->delegation_count; i++)
-        tell_delegation(&teller, &spec->delegations[i]);
+        report_delegation(&teller, &spec->delegations[i]);
     if (teller.count > NAMED_MAX)
         buffer_printf(out, "; and %zu more", teller.count - NAMED_MAX);
     buffer_add_text(out, ends[oddity]);

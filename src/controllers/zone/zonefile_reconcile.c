@@ -163,7 +163,7 @@ static void look_at(struct reconcile *reconcile, struct zone_ref ref)
         miss(reconcile, ref, "is not there");
         return;
     }
-    zone_unpack(reconcile->arena, object_spec(life->object), object_ours(life->object), &spec,
+    zone_unpack(reconcile->arena, object_spec(life->object), object_managed(life->object), &spec,
                 &status);
     if (!zone_allows_file(&spec, ref.namespace_, reconcile->in->namespace_))
         forbid(reconcile, ref, &status);
@@ -264,10 +264,10 @@ static const struct value *owners_of(struct reconcile *reconcile)
     return list;
 }
 
-static const struct store_mark *grant_of(const struct reconcile *reconcile)
+static const struct metadata_change *grant_of(const struct reconcile *reconcile)
 {
-    struct store_mark *grant = arena_new_of(reconcile->arena, struct store_mark);
-    *grant = (struct store_mark){
+    struct metadata_change *grant = arena_new_of(reconcile->arena, struct metadata_change);
+    *grant = (struct metadata_change){
         .key = ZONE_FILE_GRANT,
         .value = arena_copy(reconcile->arena, reconcile->in->name.at, reconcile->in->name.len)};
     return grant;
@@ -366,8 +366,8 @@ static bool has_config_map(struct reconcile *reconcile)
 static void decide(struct reconcile *reconcile)
 {
     const struct object *subject = reconcile->in->subject;
-    zonefile_unpack(reconcile->arena, object_spec(subject), object_ours(subject), &reconcile->spec,
-                    &reconcile->ours);
+    zonefile_unpack(reconcile->arena, object_spec(subject), object_managed(subject),
+                    &reconcile->spec, &reconcile->ours);
     reconcile->parts =
         arena_new_array(reconcile->arena, struct part, reconcile->spec.zone_count + 1);
     reconcile->forbidden =

@@ -163,7 +163,7 @@ static void unlink_place(struct place *place, const struct object *file)
 static struct zonefile_spec spec_of(struct arena *arena, const struct object *file)
 {
     struct zonefile_spec spec;
-    zonefile_unpack(arena, object_spec(file), object_ours(file), &spec, NULL);
+    zonefile_unpack(arena, object_spec(file), object_managed(file), &spec, NULL);
     return spec;
 }
 
@@ -280,7 +280,7 @@ const struct object *zonefiles_only(const struct zonefiles *files, const struct 
     const struct place *place = place_find(files, ref_of(zone));
     const struct object *only = NULL;
     struct zone_spec spec;
-    zone_unpack(arena, object_spec(zone), object_ours(zone), &spec, NULL);
+    zone_unpack(arena, object_spec(zone), object_managed(zone), &spec, NULL);
     for (size_t i = 0; place && i < place->count; i++) {
         if (!zone_allows_file(&spec, object_namespace(zone), object_namespace(place->files[i])))
             continue;
@@ -298,7 +298,7 @@ static uint64_t state_of(const struct object *zone)
     CLEANUP(arena) struct arena *arena = arena_new();
     struct zone_spec spec;
     struct zone_status status;
-    zone_unpack(arena, object_spec(zone), object_ours(zone), &spec, &status);
+    zone_unpack(arena, object_spec(zone), object_managed(zone), &spec, &status);
     const struct condition *accepted = conditions_find(&status.conditions, "Accepted");
     uint64_t mixed[] = {hash_octets(status.fqdn.at, status.fqdn.len),
                         hash_octets(status.hash.at, status.hash.len), status.serial,

@@ -303,7 +303,7 @@ static void see_group(const struct zones *zones, const struct object *object, bo
     struct zone_status ours;
     CLEANUP(arena) struct arena *arena = arena_new();
     struct zone_life *life = zones->lives.items[life_find(&zones->lives, ref_of(object))];
-    zone_unpack(arena, object_spec(object), object_ours(object), &spec, &ours);
+    zone_unpack(arena, object_spec(object), object_managed(object), &spec, &ours);
     const struct zones_group *group = zones_group_of(zones, &spec, &ours);
     const char *name = group ? group->name : NULL;
     life->is_moved |= !is_new && !zone_life_is_group(life->group, name);
@@ -366,8 +366,8 @@ static void published(void *state, const struct object *object, const struct zon
     life->is_due = true;
 }
 
-static void heard(void *state, const struct object *object, const char *group,
-                  const struct server_view *servers, size_t count)
+static void servers_reported(void *state, const struct object *object, const char *group,
+                             const struct server_view *servers, size_t count)
 {
     struct zone_life *life = zones_life(state, object);
     if (!life)
@@ -427,11 +427,11 @@ static void sweep_waits(const struct zones *zones, struct zone_life *life)
         const struct zone_wait *wait = &life->waits[i];
         if (zones->rows.items[wait->row].number != wait->number)
             continue;
-        told += i < life->wait_told;
+        told += i < life->wait_reported;
         life->waits[kept++] = *wait;
     }
     life->wait_first = 0;
-    life->wait_told = told;
+    life->wait_reported = told;
     life->wait_count = kept;
 }
 
@@ -490,7 +490,8 @@ static void move_rows(struct zones *zones, uint32_t id, int64_t now_ms)
     }
 }
 
-static void tell_programmed(const struct zones *zones, const struct zone_wait *wait, int64_t now_ms)
+static void report_programmed(const struct zones *zones, const struct zone_wait *wait,
+                              int64_t now_ms)
 {
     const struct row *row = &zones->rows.items[wait->row];
     if (row->object && row->number == wait->number)
@@ -499,7 +500,7 @@ static void tell_programmed(const struct zones *zones, const struct zone_wait *w
 
 static void end_waits(struct zone_life *life)
 {
-    life->wait_first = life->wait_count = life->wait_told = 0;
+    life->wait_first = life->wait_count = life->wait_reported = 0;
     mem_relax(&life->waits, &life->wait_capacity);
 }
 
@@ -508,11 +509,11 @@ static void wake_answered(struct zones *zones, struct zone_life *life, int64_t n
     while (life->wait_first < life->wait_count &&
            life->waits[life->wait_first].number <= life->answered) {
         const struct zone_wait *wait = &life->waits[life->wait_first++];
-        tell_programmed(zones, wait, now_ms);
+        report_programmed(zones, wait, now_ms);
         wake_row(zones, wait->row);
     }
-    if (life->wait_told < life->wait_first)
-        life->wait_told = life->wait_first;
+    if (life->wait_reported < life->wait_first)
+        life->wait_reported = life->wait_first;
     if (life->wait_first == life->wait_count)
         end_waits(life);
 }
@@ -520,12 +521,12 @@ static void wake_answered(struct zones *zones, struct zone_life *life, int64_t n
 // Returns when the next one's patience ends, or 0. (A clock that was set back ends it.)
 static int64_t wake_late(struct zones *zones, struct zone_life *life, int64_t now_ms)
 {
-    while (life->wait_told < life->wait_count) {
-        const struct zone_wait *wait = &life->waits[life->wait_told];
+    while (life->wait_reported < life->wait_count) {
+        const struct zone_wait *wait = &life->waits[life->wait_reported];
         if (wait->since_ms <= now_ms && wait->since_ms + ZONE_PATIENCE_MS > now_ms)
             return wait->since_ms + ZONE_PATIENCE_MS;
         wake_row(zones, wait->row);
-        life->wait_told++;
+        life->wait_reported++;
     }
     return 0;
 }
@@ -552,7 +553,7 @@ static int64_t settle(void *state, int64_t now_ms, const struct shared_model_cal
 {
     struct zones *zones = state;
     int64_t next_ms = 0;
-    const struct zone_tree_told told = {
+    const struct zone_tree_reported told = {
         .changed = on_changed, .content = on_content, .gone = on_gone, .context = zones};
     zones->calls = calls;
     zones->number++;
@@ -642,7 +643,7 @@ const struct shared_model zones_shared_model = {
     .put = put,
     .remove = remove_object,
     .published = published,
-    .heard = heard,
+    .servers_reported = servers_reported,
     .settle = settle,
     .write_metrics = write_metrics,
     .seconds_metric = "signpost_zone_compile_seconds",

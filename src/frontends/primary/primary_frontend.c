@@ -113,7 +113,7 @@ static bool find_zone(void *context, struct dname apex, const uint8_t address[16
     const struct zones_server *server = NULL;
     bool may = group && zones_group_admits(group, address, key, &server);
     *grant = may ? grant_of(reply->frontend, zone, server, has) : PRIMARY_NOTHING;
-    *history = zone->state == PUBLISHED_HELD ? NULL : zone->history;
+    *history = zone->state == PUBLISHED_WITHHELD ? NULL : zone->history;
     if (may && server && !reply->server)
         reply->server = mem_copy_text(server->name);
     return true;
@@ -122,7 +122,7 @@ static bool find_zone(void *context, struct dname apex, const uint8_t address[16
 // ---- what is told of it -------------------------------------------------------------------------
 
 // Appends in plain words why the peer was refused.
-static void write_reason(const struct reply *reply, const struct primary_told *told,
+static void write_reason(const struct reply *reply, const struct primary_reported *told,
                          struct buffer *out)
 {
     struct dname apex = {told->apex, told->apex_len};
@@ -146,7 +146,7 @@ static void write_reason(const struct reply *reply, const struct primary_told *t
         buffer_printf(out, "not a server of group %s, nor in its transferFrom", zone->group);
 }
 
-static void warn(struct reply *reply, const struct primary_told *told)
+static void warn(struct reply *reply, const struct primary_reported *told)
 {
     struct primary_frontend *frontend = reply->frontend;
     AUTO_BUFFER peer = {0};
@@ -171,13 +171,13 @@ static void warn(struct reply *reply, const struct primary_told *told)
              LOG_TEXT("note", is_of_many ? "one of many peers that are refused" : NULL), LOG_END);
 }
 
-static const char *kind_of(const struct primary_told *told)
+static const char *kind_of(const struct primary_reported *told)
 {
     bool is_asked_for_steps = told->kind == PRIMARY_IXFR && told->rcode;
     return told->is_incremental || is_asked_for_steps ? "ixfr" : "axfr";
 }
 
-static const char *result_of(const struct primary_told *told, bool is_delivered)
+static const char *result_of(const struct primary_reported *told, bool is_delivered)
 {
     switch (told->rcode) {
     case RCODE_NOERROR:
@@ -193,7 +193,7 @@ static const char *result_of(const struct primary_told *told, bool is_delivered)
     }
 }
 
-static void log_transfer(const struct reply *reply, const struct primary_told *told,
+static void log_transfer(const struct reply *reply, const struct primary_reported *told,
                          bool is_delivered)
 {
     struct primary_frontend *frontend = reply->frontend;
@@ -209,14 +209,14 @@ static void log_transfer(const struct reply *reply, const struct primary_told *t
              LOG_INT("ms", loop_mono_ms(frontend->loop) - reply->begun_ms), LOG_END);
 }
 
-static void note_asked(const struct reply *reply, const struct primary_told *told)
+static void note_asked(const struct reply *reply, const struct primary_reported *told)
 {
     if (reply->server && told->rcode == 0 && told->has_serial)
         published_asked(reply->frontend->published, (struct dname){told->apex, told->apex_len},
                         reply->server, told->serial);
 }
 
-static void note_fetched(const struct reply *reply, const struct primary_told *told)
+static void note_fetched(const struct reply *reply, const struct primary_reported *told)
 {
     if (reply->server)
         published_fetched(reply->frontend->published, (struct dname){told->apex, told->apex_len},
@@ -239,8 +239,8 @@ static void end(void *context, bool is_delivered)
 {
     struct reply *reply = context;
     struct primary_frontend *frontend = reply->frontend;
-    struct primary_told told;
-    primary_answer_tell(reply->answer, &told);
+    struct primary_reported told;
+    primary_answer_report(reply->answer, &told);
     bool is_transfer = told.rcode == 0 && told.has_records;
     bool is_asked_for = told.kind == PRIMARY_AXFR || told.kind == PRIMARY_IXFR;
     if (is_transfer && is_delivered)
@@ -262,7 +262,7 @@ bool primary_frontend_ask(struct primary_frontend *frontend,
     struct primary_request asked = {.octets = request->octets,
                                     .is_tcp = request->is_tcp,
                                     .unix_s = loop_unix_ms(frontend->loop) / 1000};
-    struct primary_told told;
+    struct primary_reported told;
     memcpy(asked.address, request->address, sizeof asked.address);
     memcpy(reply->address, request->address, sizeof reply->address);
     reply->frontend = frontend;
@@ -273,7 +273,7 @@ bool primary_frontend_ask(struct primary_frontend *frontend,
         return false;
     }
     frontend->under_way++;
-    primary_answer_tell(reply->answer, &told);
+    primary_answer_report(reply->answer, &told);
     note_asked(reply, &told);
     if (told.rcode == RCODE_REFUSED || told.rcode == RCODE_NOTAUTH)
         warn(reply, &told);

@@ -89,7 +89,7 @@ static int64_t no_time(void *context)
     return 0;
 }
 
-static void on_heard(void *context, const struct published_sign *sign)
+static void on_server_report(void *context, const struct published_sign *sign)
 {
     struct story *story = context;
     assert_true(dname_equal(sign->apex, shop));
@@ -117,7 +117,7 @@ static int set_up(void **state)
     const struct log_sink sink = {.write = keep_line, .now_ms = no_time, .context = story};
     story->loop = loop_new();
     story->log = log_new(&sink, LOG_JSON, LOG_INFO);
-    story->published = published_new(on_heard, story);
+    story->published = published_new(on_server_report, story);
     published_complete(story->published);
     story->config = config_new();
     story->net = dnsnet_new(story->loop);
@@ -205,7 +205,8 @@ static unsigned ask_axfr(struct story *story, const char *address, const struct 
             break;
         rcode = rcode == 99 ? rcode_of(&message) : rcode;
         if (rcode == 0)
-            assert_true(transfer_hear(transfer, buffer_text(&message), now_s(story), zone, NULL));
+            assert_true(
+                transfer_read_reply(transfer, buffer_text(&message), now_s(story), zone, NULL));
     }
     answer.end(answer.context, true);
     return rcode;
@@ -289,7 +290,7 @@ static void until_all_zones_are_known_servers_hear_of_no_refusal(void **state)
 {
     struct story *story = *state;
     struct published *before = steal(story->published);
-    story->published = published_new(on_heard, story);
+    story->published = published_new(on_server_report, story);
     open_frontend(story, 0);
     published_free(before);
     assert_int_equal(ask_refused(story, "192.0.2.77", NULL), 2);
@@ -310,11 +311,11 @@ struct fetch {
     bool is_done;
 };
 
-static bool hear(void *context, struct text octets)
+static bool handle_reply(void *context, struct text octets)
 {
     struct fetch *fetch = context;
-    fetch->is_ok =
-        transfer_hear(fetch->transfer, octets, now_s(fetch->story), &fetch->zone, &fetch->err);
+    fetch->is_ok = transfer_read_reply(fetch->transfer, octets, now_s(fetch->story), &fetch->zone,
+                                       &fetch->err);
     return fetch->is_ok && !fetch->zone;
 }
 
@@ -350,7 +351,7 @@ static void fetch_begin(struct fetch *fetch, struct story *story, const struct t
         .octets = buffer_text(&octets),
         .use_tcp = true,
         .timeout_ms = PATIENCE_MS,
-        .has_more = hear};
+        .has_more = handle_reply};
     dns_send(story->net, &request, on_done, fetch);
 }
 
@@ -424,7 +425,8 @@ static void a_transfer_is_of_one_version_and_one_configuration(void **state)
         AUTO_BUFFER message = {0};
         if (!answer.next(answer.context, &message))
             break;
-        assert_true(transfer_hear(transfer, buffer_text(&message), now_s(story), &heard, NULL));
+        assert_true(
+            transfer_read_reply(transfer, buffer_text(&message), now_s(story), &heard, NULL));
         if (!is_first)
             continue;
         is_first = false;
@@ -516,14 +518,14 @@ static void what_is_not_good_is_not_answered(void **state)
     struct story *story = *state;
     CLEANUP(zone) struct zone *frozen = NULL;
     assert_int_equal(ask_refused(story, "127.0.0.2", NULL), 5); // not known
-    published_hold(story->published, shop, "default", PUBLISHED_HELD);
+    published_withhold(story->published, shop, "default", PUBLISHED_WITHHELD);
     assert_int_equal(ask_refused(story, "127.0.0.2", NULL), 2);
     assert_int_equal(ask_refused(story, "127.0.0.9", NULL), 5);
     expect_sample(story, "{server=\"ns2\",kind=\"axfr\",result=\"servfail\"} 1\n");
     serve(story, shop_zone(7));
-    published_hold(story->published, shop, "default", PUBLISHED_HELD);
+    published_withhold(story->published, shop, "default", PUBLISHED_WITHHELD);
     assert_int_equal(ask_refused(story, "127.0.0.2", NULL), 2);
-    published_hold(story->published, shop, "default", PUBLISHED_FROZEN);
+    published_withhold(story->published, shop, "default", PUBLISHED_FROZEN);
     assert_int_equal(ask_axfr(story, "127.0.0.2", NULL, &frozen), 0);
     assert_int_equal(zone_serial(frozen), 7);
 }

@@ -7,7 +7,7 @@ enum { MINUTE_MS = 60 * 1000 };
 
 static bool is_old(const struct warning *warning, int64_t mono_ms)
 {
-    return mono_ms - warning->told_ms >= MINUTE_MS;
+    return mono_ms - warning->reported_ms >= MINUTE_MS;
 }
 
 static struct warning *find(struct warnings *warnings, const uint8_t address[16])
@@ -45,13 +45,13 @@ bool warnings_are_due(struct warnings *warnings, const uint8_t address[16], int6
     *is_of_many = !warning;
     if (!warning)
         warning = &warnings->others;
-    if (warning->is_told && !is_old(warning, mono_ms)) {
+    if (warning->is_reported && !is_old(warning, mono_ms)) {
         warning->untold++;
         return false;
     }
     *untold = warning->untold;
     warning->untold = 0;
-    warning->is_told = true;
-    warning->told_ms = mono_ms;
+    warning->is_reported = true;
+    warning->reported_ms = mono_ms;
     return true;
 }

@@ -10,8 +10,8 @@ enum { WARNINGS_PEERS_MAX = 64 };
 
 struct warning {
     uint8_t address[16];
-    bool is_told;
-    int64_t told_ms;
+    bool is_reported;
+    int64_t reported_ms;
     uint64_t untold; // since then
 };
 // {0} is ready for use.

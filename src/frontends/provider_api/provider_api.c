@@ -117,7 +117,7 @@ static void log_refusal(const struct provider_api *api, const struct error *erro
         return;
     const struct refusal refusal =
         refusals_count(api->refusals, peer, error->code, loop_mono_ms(api->options.world->loop));
-    if (!refusal.is_worth_telling)
+    if (!refusal.is_worth_reporting)
         return;
     if (text_cut(&target, '?', &path))
         path = utf8_prefix(path, PATH_SHOWN_OCTETS);

@@ -14,7 +14,7 @@ struct counter {
     char code[CODE_OCTETS];
     uint64_t count;
     int64_t seen_ms;
-    int64_t told_ms;
+    int64_t reported_ms;
 };
 
 struct refusals {
@@ -66,7 +66,7 @@ static bool is_due(const struct counter *counter, int64_t mono_ms)
 {
     bool is_doubled = (counter->count & (counter->count - 1)) == 0;
     return (is_doubled && counter->count <= DOUBLED_MAX) ||
-           (counter->count > DOUBLED_MAX && mono_ms - counter->told_ms >= hour_ms);
+           (counter->count > DOUBLED_MAX && mono_ms - counter->reported_ms >= hour_ms);
 }
 
 struct refusal refusals_count(struct refusals *refusals, const char *peer, const char *code,
@@ -79,8 +79,8 @@ struct refusal refusals_count(struct refusals *refusals, const char *peer, const
         counter->count = 0;
     counter->count++;
     counter->seen_ms = mono_ms;
-    bool is_worth_telling = is_due(counter, mono_ms);
-    if (is_worth_telling)
-        counter->told_ms = mono_ms;
-    return (struct refusal){is_worth_telling, counter == &refusals->others, counter->count};
+    bool is_worth_reporting = is_due(counter, mono_ms);
+    if (is_worth_reporting)
+        counter->reported_ms = mono_ms;
+    return (struct refusal){is_worth_reporting, counter == &refusals->others, counter->count};
 }

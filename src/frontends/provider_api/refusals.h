@@ -12,7 +12,7 @@ struct refusals *refusals_new(void);
 void refusals_free(struct refusals *refusals); // accepts NULL
 
 struct refusal {
-    bool is_worth_telling;
+    bool is_worth_reporting;
     bool is_of_many; // counted among "other peers"
     uint64_t count;  // of this peer and code, this one included; it begins anew after an hour
 };

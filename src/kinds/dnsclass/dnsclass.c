@@ -156,7 +156,7 @@ static void pack_known(const struct value *status, struct pack_writer *out)
     pack_text(out, buffer_text(&text));
 }
 
-void dnsclass_pack_ours(const struct value *object, struct pack_writer *out)
+void dnsclass_pack_managed(const struct value *object, struct pack_writer *out)
 {
     struct conditions conditions;
     const struct value *status = value_find(object, "status");
@@ -167,9 +167,9 @@ void dnsclass_pack_ours(const struct value *object, struct pack_writer *out)
     pack_known(status, out);
 }
 
-static void unpack_ours(struct text spec, struct text ours, struct dnsclass_ours *out)
+static void unpack_managed(struct text spec, struct text ours, struct dnsclass_managed *out)
 {
-    *out = (struct dnsclass_ours){0};
+    *out = (struct dnsclass_managed){0};
     if (ours.len == 0)
         return;
     struct pack_reader in = pack_open_behind(spec, ours);
@@ -180,7 +180,7 @@ static void unpack_ours(struct text spec, struct text ours, struct dnsclass_ours
 }
 
 void dnsclass_unpack(struct arena *arena, struct text spec, struct text ours, struct dnsclass *out,
-                     struct dnsclass_ours *out_ours)
+                     struct dnsclass_managed *out_managed)
 {
     (void)arena;
     struct text *texts[DNSCLASS_TEXTS];
@@ -198,8 +198,8 @@ void dnsclass_unpack(struct arena *arena, struct text spec, struct text ours, st
     texts_of(out, texts);
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         *texts[i] = unpack_text(&in);
-    if (out_ours)
-        unpack_ours(spec, ours, out_ours);
+    if (out_managed)
+        unpack_managed(spec, ours, out_managed);
 }
 
 static void check_range(struct findings *findings, const char *path, int64_t number, int64_t min,

@@ -36,15 +36,15 @@ struct dnsclass {
     // that is ignored would be a fence that does not hold, so each is an error.
     unsigned unsupported;
 };
-struct dnsclass_ours {
+struct dnsclass_managed {
     struct conditions conditions;
     int64_t last_health_check_s;
     int64_t observed_generation;
     struct text known; // JSON map: server, capabilities and signedPath as they stand in the status
 };
-// From cached bodies (object_spec, object_ours). out_ours may be NULL.
+// From cached bodies (object_spec, object_managed). out_managed may be NULL.
 void dnsclass_unpack(struct arena *arena, struct text spec, struct text ours, struct dnsclass *out,
-                     struct dnsclass_ours *out_ours);
+                     struct dnsclass_managed *out_managed);
 void dnsclass_decode(struct arena *arena, const struct value *object, struct dnsclass *out);
 // All rules beyond the shape (section 2.2 of the class fields); texts are a wire contract.
 void dnsclass_check(struct arena *arena, const struct dnsclass *dnsclass,

@@ -7,6 +7,6 @@
 extern const char *const dnsclass_condition_types[]; // NULL-terminated
 
 void dnsclass_pack_spec(const struct value *object, struct pack_writer *out);
-void dnsclass_pack_ours(const struct value *object, struct pack_writer *out);
+void dnsclass_pack_managed(const struct value *object, struct pack_writer *out);
 void dnsclass_validate(const struct value *object, struct findings *findings);
 bool dnsclass_has_secret(const struct value *object);

@@ -320,7 +320,7 @@ const struct kind dnsclass_kind = {
     .column_count = COUNT_OF(columns),
     .doc = "A DNS backend behind the signed webhook protocol.",
     .pack_spec = dnsclass_pack_spec,
-    .pack_ours = dnsclass_pack_ours,
+    .pack_managed = dnsclass_pack_managed,
     .validate = dnsclass_validate,
     .has_secret = dnsclass_has_secret,
 };

@@ -158,7 +158,7 @@ static void user_info_of_the_server_is_a_secret(void **state)
     }
 }
 
-static void pack(const struct value *object, struct dnsclass *out, struct dnsclass_ours *ours)
+static void pack(const struct value *object, struct dnsclass *out, struct dnsclass_managed *ours)
 {
     struct bodies bodies = bodies_of(&dnsclass_kind, object);
     dnsclass_unpack(arena, bodies.spec, bodies.ours, out, ours);
@@ -168,7 +168,7 @@ static void defaults_are_resolved_when_read(void **state)
 {
     (void)state;
     struct dnsclass found;
-    struct dnsclass_ours ours;
+    struct dnsclass_managed ours;
     pack(object_of("{" SERVER "}"), &found, &ours);
     assert_int_equal(found.default_ttl_s, 300);
     assert_int_equal(found.timeout_s, 30);
@@ -197,7 +197,7 @@ static void every_field_survives_packing(void **state)
                            "'conditions':[{'type':'Ready','status':'True',"
                            "'reason':'ServerHealthy',"
                            "'lastTransitionTime':'2025-12-30T10:00:00Z'}]}"));
-    struct dnsclass_ours ours;
+    struct dnsclass_managed ours;
     pack(object, &found, &ours);
     assert_int_equal(found.default_ttl_s, 60);
     assert_int_equal(found.timeout_s, 300);

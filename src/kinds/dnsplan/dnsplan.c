@@ -140,7 +140,7 @@ void dnsplan_pack_spec(const struct value *object, struct pack_writer *out)
     pack_number(out, find_word(dnsplan_reasons, value_text_at(spec, "reason"), DNSPLAN_GUARD));
 }
 
-void dnsplan_pack_ours(const struct value *object, struct pack_writer *out)
+void dnsplan_pack_managed(const struct value *object, struct pack_writer *out)
 {
     struct conditions conditions;
     const struct value *status = value_find(object, "status");
@@ -150,7 +150,7 @@ void dnsplan_pack_ours(const struct value *object, struct pack_writer *out)
     pack_signed(out, value_int_at(status, "observedGeneration", 0));
 }
 
-static void unpack_ours(struct text spec, struct text ours, struct dnsplan_status *out)
+static void unpack_managed(struct text spec, struct text ours, struct dnsplan_status *out)
 {
     struct pack_reader in = pack_open_behind(spec, ours);
     uint64_t phase = unpack_number(&in);
@@ -171,5 +171,5 @@ void dnsplan_unpack(struct text spec, struct text ours, struct dnsplan *out,
     if (out_status)
         *out_status = (struct dnsplan_status){.phase = DNSPLAN_PENDING};
     if (out_status && ours.len)
-        unpack_ours(spec, ours, out_status);
+        unpack_managed(spec, ours, out_status);
 }

@@ -66,8 +66,8 @@ struct dnsplan_status {
     int64_t observed_generation;
     struct conditions conditions; // without messages when unpacked
 };
-// From cached bodies (object_spec, object_ours); changes and counts are not kept. out_status may be
-// NULL; without a status it is Pending.
+// From cached bodies (object_spec, object_managed); changes and counts are not kept. out_status may
+// be NULL; without a status it is Pending.
 void dnsplan_unpack(struct text spec, struct text ours, struct dnsplan *out,
                     struct dnsplan_status *out_status);
 // Has somebody approved it?

@@ -10,4 +10,4 @@ extern const char *const dnsplan_phases[];
 extern const char *const dnsplan_condition_types[];
 
 void dnsplan_pack_spec(const struct value *object, struct pack_writer *out);
-void dnsplan_pack_ours(const struct value *object, struct pack_writer *out);
+void dnsplan_pack_managed(const struct value *object, struct pack_writer *out);

@@ -121,5 +121,5 @@ const struct kind dnsplan_kind = {
     .column_count = COUNT_OF(columns),
     .doc = "Changes of DNS records that wait for a person's word.",
     .pack_spec = dnsplan_pack_spec,
-    .pack_ours = dnsplan_pack_ours,
+    .pack_managed = dnsplan_pack_managed,
 };

@@ -75,7 +75,7 @@ enum dnsrecord_state {
     RECORD_STATE_ERROR,
 };
 // What stands in the object because we wrote it.
-struct dnsrecord_ours {
+struct dnsrecord_managed {
     bool has_broken_claims; // the annotation does not decode
     struct dnsrecord_claim *claims;
     size_t claim_count;
@@ -91,9 +91,9 @@ struct dnsrecord_ours {
     uint8_t attempt_hash[8];
 };
 
-// From cached bodies (object_spec, object_ours). out_ours may be NULL.
+// From cached bodies (object_spec, object_managed). out_managed may be NULL.
 void dnsrecord_unpack(struct arena *arena, struct text spec, struct text ours,
-                      struct dnsrecord *out, struct dnsrecord_ours *out_ours);
+                      struct dnsrecord *out, struct dnsrecord_managed *out_managed);
 void dnsrecord_decode(struct arena *arena, const struct value *object, struct dnsrecord *out);
 // All rules beyond the shape; the texts are a wire contract ("spec.values[0] must be a valid IPv4
 // address: ..."). False when there is an error among the findings; else *out is what goes to the

@@ -193,7 +193,8 @@ static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecor
            text_equal(a->replaces, b->replaces);
 }
 
-static void pack_applied(struct pack_writer *out, const struct dnsrecord_ours *ours, bool is_same)
+static void pack_applied(struct pack_writer *out, const struct dnsrecord_managed *ours,
+                         bool is_same)
 {
     int64_t base_s = 0;
     pack_number(out, ours->applied_count);
@@ -207,7 +208,7 @@ static void pack_applied(struct pack_writer *out, const struct dnsrecord_ours *o
 }
 
 static int64_t unpack_applied(struct arena *arena, struct pack_reader *in,
-                              struct dnsrecord_ours *out, bool is_same)
+                              struct dnsrecord_managed *out, bool is_same)
 {
     int64_t base_s = 0;
     out->applied_count = unpack_number(in);
@@ -227,14 +228,14 @@ static int64_t unpack_applied(struct arena *arena, struct pack_reader *in,
     return base_s;
 }
 
-static void pack_attempts(struct pack_writer *out, const struct dnsrecord_ours *ours)
+static void pack_attempts(struct pack_writer *out, const struct dnsrecord_managed *ours)
 {
     pack_number(out, ours->attempts);
     pack_signed(out, ours->next_attempt_s - ours->error_time_s);
     pack_octets(out, ours->attempt_hash, sizeof ours->attempt_hash);
 }
 
-static void unpack_attempts(struct pack_reader *in, struct dnsrecord_ours *out)
+static void unpack_attempts(struct pack_reader *in, struct dnsrecord_managed *out)
 {
     out->attempts = (unsigned)unpack_number(in);
     out->next_attempt_s = out->error_time_s + unpack_signed(in);
@@ -242,11 +243,11 @@ static void unpack_attempts(struct pack_reader *in, struct dnsrecord_ours *out)
            sizeof out->attempt_hash);
 }
 
-void dnsrecord_pack_ours(const struct value *object, struct pack_writer *out)
+void dnsrecord_pack_managed(const struct value *object, struct pack_writer *out)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct dnsrecord_ours ours;
-    dnsrecord_ours_decode(arena, object, &ours);
+    struct dnsrecord_managed ours;
+    dnsrecord_managed_decode(arena, object, &ours);
     bool is_same = ours.claim_count && ours.applied_count &&
                    is_same_claim(&ours.claims[0], &ours.applied[0].key);
     pack_number(out, (ours.has_broken_claims ? OURS_BROKEN : 0) | (is_same ? OURS_SAME_KEY : 0) |
@@ -266,12 +267,12 @@ void dnsrecord_pack_ours(const struct value *object, struct pack_writer *out)
         pack_attempts(out, &ours);
 }
 
-static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
-                        struct dnsrecord_ours *out)
+static void unpack_managed(struct arena *arena, struct text spec, struct text ours,
+                           struct dnsrecord_managed *out)
 {
     struct pack_reader in = pack_open_behind(spec, ours);
     unsigned flags = (unsigned)unpack_number(&in);
-    *out = (struct dnsrecord_ours){.has_broken_claims = flags & OURS_BROKEN};
+    *out = (struct dnsrecord_managed){.has_broken_claims = flags & OURS_BROKEN};
     out->claim_count = unpack_number(&in);
     out->claims = arena_new_array(arena, struct dnsrecord_claim, out->claim_count + 1);
     for (size_t i = 0; i < out->claim_count; i++)
@@ -287,11 +288,11 @@ static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
 }
 
 void dnsrecord_unpack(struct arena *arena, struct text spec, struct text ours,
-                      struct dnsrecord *out, struct dnsrecord_ours *out_ours)
+                      struct dnsrecord *out, struct dnsrecord_managed *out_managed)
 {
     unpack_spec(arena, spec, out);
-    if (out_ours)
-        *out_ours = (struct dnsrecord_ours){0};
-    if (out_ours && ours.len)
-        unpack_ours(arena, spec, ours, out_ours);
+    if (out_managed)
+        *out_managed = (struct dnsrecord_managed){0};
+    if (out_managed && ours.len)
+        unpack_managed(arena, spec, ours, out_managed);
 }

@@ -136,7 +136,7 @@ static bool applied_decode(struct arena *arena, const struct value *map,
 }
 
 static void applied_list_decode(struct arena *arena, const struct value *list,
-                                struct dnsrecord_ours *out)
+                                struct dnsrecord_managed *out)
 {
     out->applied = arena_new_array(arena, struct dnsrecord_applied, DNSRECORD_CLAIMS_MAX);
     value_each (item, list && list->type == VALUE_LIST ? list : NULL)
@@ -153,7 +153,7 @@ static enum dnsrecord_state state_find(struct text text)
 }
 
 // All three, or none.
-static void attempts_decode(const struct value *status, struct dnsrecord_ours *out)
+static void attempts_decode(const struct value *status, struct dnsrecord_managed *out)
 {
     int64_t attempts = value_int_at(status, "attempts", 0);
     if (attempts <= 0 || attempts > INT32_MAX ||
@@ -166,7 +166,7 @@ static void attempts_decode(const struct value *status, struct dnsrecord_ours *o
 
 // False when the annotation is there and broken.
 static bool claims_decode(struct arena *arena, const struct value *object,
-                          struct dnsrecord_ours *out)
+                          struct dnsrecord_managed *out)
 {
     const struct value *annotations = value_at(object, "metadata.annotations", NULL);
     const struct value *claims = value_find(annotations, DNSRECORD_CLAIMS);
@@ -176,15 +176,15 @@ static bool claims_decode(struct arena *arena, const struct value *object,
 
 bool dnsrecord_has_broken_claims(struct arena *arena, const struct value *object)
 {
-    struct dnsrecord_ours ours;
+    struct dnsrecord_managed ours;
     return !claims_decode(arena, object, &ours);
 }
 
-void dnsrecord_ours_decode(struct arena *arena, const struct value *object,
-                           struct dnsrecord_ours *out)
+void dnsrecord_managed_decode(struct arena *arena, const struct value *object,
+                              struct dnsrecord_managed *out)
 {
     const struct value *status = value_find(object, "status");
-    *out = (struct dnsrecord_ours){
+    *out = (struct dnsrecord_managed){
         .state = state_find(value_text_at(status, "state")),
         .last_sync_s = status_time_at(status, "lastSyncTime"),
         .error_time_s = status_time_at(value_find(status, "error"), "timestamp"),

@@ -263,7 +263,7 @@ const struct kind dnsrecord_kind = {
     .column_count = COUNT_OF(columns),
     .doc = "One DNS record set at the backend of a DNSClass.",
     .pack_spec = dnsrecord_pack_spec,
-    .pack_ours = dnsrecord_pack_ours,
+    .pack_managed = dnsrecord_pack_managed,
     .annotations = annotations,
     .validate = dnsrecord_validate,
 };

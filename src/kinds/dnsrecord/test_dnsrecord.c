@@ -355,8 +355,8 @@ static struct value *object_of(const char *claims, const char *annotations, cons
     return quote(arena, text);
 }
 
-static void pack(const struct value *object, struct dnsrecord *record, struct dnsrecord_ours *ours,
-                 size_t lengths[2])
+static void pack(const struct value *object, struct dnsrecord *record,
+                 struct dnsrecord_managed *ours, size_t lengths[2])
 {
     struct bodies bodies = bodies_of(&dnsrecord_kind, object);
     lengths[0] = bodies.spec.len;
@@ -369,7 +369,7 @@ static void a_settled_record_is_small_and_whole(void **state)
     (void)state;
     size_t lengths[2];
     struct dnsrecord record;
-    struct dnsrecord_ours ours;
+    struct dnsrecord_managed ours;
     pack(object_of(claim, "", "", ""), &record, &ours, lengths);
     assert_in_range(lengths[0], 20, 45);
     assert_in_range(lengths[1], 40, 75);
@@ -401,7 +401,7 @@ static void everything_a_person_may_set_survives_packing(void **state)
     (void)state;
     size_t lengths[2];
     struct dnsrecord record;
-    struct dnsrecord_ours ours;
+    struct dnsrecord_managed ours;
     pack(object_of("[]",
                    ",'dns.homelab.mortenolsen.pro/paused':'true',"
                    "'dns.homelab.mortenolsen.pro/force-delete':'true',"
@@ -428,7 +428,7 @@ static void a_failed_attempt_survives_packing_with_what_it_stood_on(void **state
     (void)state;
     size_t lengths[2];
     struct dnsrecord record;
-    struct dnsrecord_ours ours;
+    struct dnsrecord_managed ours;
     pack(object_of(claim, "", "",
                    ",'error':{'timestamp':'2025-12-30T10:00:05Z'},'attempts':3,"
                    "'nextAttempt':'2025-12-30T10:00:25Z','attemptHash':'0102030405060708'"),
@@ -515,7 +515,7 @@ static void what_was_survives_packing(void **state)
     (void)state;
     size_t lengths[2];
     struct dnsrecord record;
-    struct dnsrecord_ours ours;
+    struct dnsrecord_managed ours;
     pack(object_of("[{\\'class\\':\\'home\\',\\'server\\':\\'http://127.0.0.1:7100\\',"
                    "\\'type\\':\\'CNAME\\',\\'domain\\':\\'example.com\\',\\'subdomain\\':"
                    "\\'www\\',\\'was\\':{\\'values\\':[\\'a.example.net\\'],\\'ttl\\':60},"
@@ -534,7 +534,7 @@ static void what_was_survives_packing(void **state)
     assert_null(ours.claims[0].refusal->code.at);
 }
 
-static void broken_claims_are_told(void **state)
+static void broken_claims_are_reported(void **state)
 {
     (void)state;
     static const char *const broken[] = {
@@ -559,7 +559,7 @@ static void broken_claims_are_told(void **state)
         assert_false(dnsrecord_claims_decode(arena, text_of(broken[i]), &claims, &count));
     size_t lengths[2];
     struct dnsrecord record;
-    struct dnsrecord_ours ours;
+    struct dnsrecord_managed ours;
     pack(object_of("nonsense", "", "", ""), &record, &ours, lengths);
     assert_true(ours.has_broken_claims);
     assert_int_equal(ours.claim_count, 0);
@@ -712,7 +712,7 @@ int main(void)
         UNIT(an_unlisted_type_survives_packing),
         UNIT(claims_survive_the_annotation),
         UNIT(what_was_survives_packing),
-        UNIT(broken_claims_are_told),
+        UNIT(broken_claims_are_reported),
         UNIT(more_than_eight_or_repeated_claims_are_broken),
         UNIT(a_broken_was_is_no_was),
         UNIT(a_status_has_all_our_fields),

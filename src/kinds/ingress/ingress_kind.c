@@ -97,5 +97,5 @@ const struct kind ingress_kind = {
     .field_count = COUNT_OF(fields),
     .doc = "Hosts that are published, and the addresses at which they are.",
     .pack_spec = pack_spec,
-    .pack_ours = pihole_ours_pack,
+    .pack_managed = pihole_managed_pack,
 };

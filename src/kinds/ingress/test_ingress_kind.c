@@ -82,7 +82,7 @@ static void fields_that_nobody_here_reads_are_no_fault(void **state)
 static void annotations_are_kept_in_their_two_bodies(void **state)
 {
     struct ingress_spec spec;
-    struct pihole_ours ours;
+    struct pihole_managed ours;
     (void)state;
     struct bodies bodies = bodies_of(
         &ingress_kind,
@@ -90,7 +90,7 @@ static void annotations_are_kept_in_their_two_bodies(void **state)
                      "'pihole.io/target-ip':'','pihole.io/deletion-policy':'orphan','pihole.io/"
                      "instances':7,'pihole.io/status':'NoHosts: none','" MANAGED "}}," HOSTS "}"));
     ingress_unpack(arena, bodies.spec, &spec);
-    pihole_ours_unpack(arena, bodies.spec, bodies.ours, &ours);
+    pihole_managed_unpack(arena, bodies.spec, bodies.ours, &ours);
     assert_true(text_is(spec.pihole.at[PIHOLE_REGISTER], "true"));
     assert_true(spec.pihole.at[PIHOLE_TARGET_IP].at && !spec.pihole.at[PIHOLE_TARGET_IP].len);
     assert_true(text_is(spec.pihole.at[PIHOLE_DELETION_POLICY], "orphan"));
@@ -135,13 +135,13 @@ static void lists_of_names_come_back_as_they_were(void **state)
     static const char *const lists[] = {"", ",", "a,", "a, b", ",,a"};
     (void)state;
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
-        struct pihole_ours ours;
+        struct pihole_managed ours;
         struct bodies bodies = bodies_of(
             &ingress_kind,
             quote(arena, arena_printf(
                              arena, "{'metadata':{'annotations':{'pihole.io/managed-hosts':'%s'}}}",
                              lists[i])));
-        pihole_ours_unpack(arena, bodies.spec, bodies.ours, &ours);
+        pihole_managed_unpack(arena, bodies.spec, bodies.ours, &ours);
         assert_true(text_is(ours.managed_hosts, lists[i]));
         assert_null(ours.managed_by.at);
     }

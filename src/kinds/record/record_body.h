@@ -7,5 +7,5 @@
 extern const char *const record_condition_types[]; // NULL-terminated
 
 void record_pack_spec(const struct value *object, struct pack_writer *out);
-void record_pack_ours(const struct value *object, struct pack_writer *out);
+void record_pack_managed(const struct value *object, struct pack_writer *out);
 void record_validate(const struct value *object, struct findings *findings);

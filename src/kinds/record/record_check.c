@@ -128,8 +128,8 @@ enum reason record_read_rdata(const struct record_spec *spec, const struct recor
 
 // ---- all of it ----------------------------------------------------------------------------------
 
-static void tell(struct findings *findings, enum reason reason, const char *path,
-                 const struct error *err)
+static void report_fault(struct findings *findings, enum reason reason, const char *path,
+                         const struct error *err)
 {
     if (reason)
         findings_add(findings, FINDING_ERROR, path, "%s", err->text);
@@ -151,7 +151,8 @@ static void check_rdata(const struct record_spec *spec, uint16_t type, struct dn
         buffer_add(&owner, root.at, root.len);
     const struct record_place place = {type, some, {(const uint8_t *)owner.at, owner.len}};
     enum reason reason = record_read_rdata(spec, &place, &rdata, &marks, &err);
-    tell(findings, reason, reason == REASON_WILDCARD_NS ? "spec.domainName" : "spec.rdata", &err);
+    report_fault(findings, reason, reason == REASON_WILDCARD_NS ? "spec.domainName" : "spec.rdata",
+                 &err);
 }
 
 void record_validate(const struct value *object, struct findings *findings)
@@ -162,11 +163,11 @@ void record_validate(const struct value *object, struct findings *findings)
     struct error err;
     struct record_spec spec;
     record_decode(object, &spec);
-    tell(findings, record_read_name(&spec, octets, &own, &err), "spec.domainName", &err);
+    report_fault(findings, record_read_name(&spec, octets, &own, &err), "spec.domainName", &err);
     enum reason of_type = record_read_type(&spec, &type, &err);
-    tell(findings, of_type, "spec.type", &err);
-    tell(findings, record_check_ttl(&spec, &err), "spec.ttl", &err);
-    tell(findings, record_check_class(&spec, &err), "spec.class", &err);
+    report_fault(findings, of_type, "spec.type", &err);
+    report_fault(findings, record_check_ttl(&spec, &err), "spec.ttl", &err);
+    report_fault(findings, record_check_class(&spec, &err), "spec.class", &err);
     if (!of_type)
         check_rdata(&spec, type, own, findings);
 }

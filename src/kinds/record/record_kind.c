@@ -169,7 +169,7 @@ static unsigned ours_flags(const struct record_status *status)
            (is_odd ? OURS_ODD_LABEL : 0);
 }
 
-void record_pack_ours(const struct value *object, struct pack_writer *out)
+void record_pack_managed(const struct value *object, struct pack_writer *out)
 {
     struct record_status status;
     record_status_decode(object, &status);
@@ -191,8 +191,8 @@ static struct text usual_label(struct arena *arena, struct zone_ref zone)
     return text_of(arena_copy_text(arena, label));
 }
 
-static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
-                        struct record_status *out)
+static void unpack_managed(struct arena *arena, struct text spec, struct text ours,
+                           struct record_status *out)
 {
     struct pack_reader in = pack_open_behind(spec, ours);
     unsigned flags = (unsigned)unpack_number(&in);
@@ -214,7 +214,7 @@ void record_unpack(struct arena *arena, struct text spec, struct text ours, stru
     if (out_status)
         *out_status = (struct record_status){0};
     if (out_status && ours.len)
-        unpack_ours(arena, spec, ours, out_status);
+        unpack_managed(arena, spec, ours, out_status);
 }
 
 const struct value *record_status_encode(struct arena *arena, const struct record_status *status)

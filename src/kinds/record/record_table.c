@@ -74,6 +74,6 @@ const struct kind record_kind = {
     .column_count = COUNT_OF(columns),
     .doc = "One DNS record of the zone that it lies in.",
     .pack_spec = record_pack_spec,
-    .pack_ours = record_pack_ours,
+    .pack_managed = record_pack_managed,
     .validate = record_validate,
 };

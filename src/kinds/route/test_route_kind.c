@@ -69,14 +69,14 @@ static void fields_of_the_wrong_type_count_as_absent(void **state)
 static void annotations_are_kept_as_those_of_an_ingress(void **state)
 {
     struct route_spec spec;
-    struct pihole_ours ours;
+    struct pihole_managed ours;
     (void)state;
     struct bodies bodies = bodies_of(
         &httproute_kind, quote(arena, "{'metadata':{'annotations':{'pihole.io/register':'true',"
                                       "'pihole.io/managed-hosts':'a','pihole.io/managed-by':"
                                       "'signpost:1a'}},'spec':{'hostnames':['a']}}"));
     route_unpack(arena, bodies.spec, &spec);
-    pihole_ours_unpack(arena, bodies.spec, bodies.ours, &ours);
+    pihole_managed_unpack(arena, bodies.spec, bodies.ours, &ours);
     assert_true(text_is(spec.pihole.at[PIHOLE_REGISTER], "true"));
     assert_true(text_is(ours.managed_hosts, "a"));
     assert_true(text_is(ours.managed_by, "signpost:1a"));

@@ -153,7 +153,7 @@ static void unpack_server(struct pack_reader *in, struct zone_status_server *out
     out->state = (enum zone_server_state)unpack_number(in);
 }
 
-void zone_pack_ours(const struct value *object, struct pack_writer *out)
+void zone_pack_managed(const struct value *object, struct pack_writer *out)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct zone_status status;
@@ -176,8 +176,8 @@ void zone_pack_ours(const struct value *object, struct pack_writer *out)
     pack_text(out, status.file_label);
 }
 
-static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
-                        struct zone_status *out)
+static void unpack_managed(struct arena *arena, struct text spec, struct text ours,
+                           struct zone_status *out)
 {
     struct pack_reader in = pack_open_behind(spec, ours);
     out->fqdn = unpack_text(&in);
@@ -206,5 +206,5 @@ void zone_unpack(struct arena *arena, struct text spec, struct text ours, struct
     if (out_status)
         *out_status = (struct zone_status){0};
     if (out_status && ours.len)
-        unpack_ours(arena, spec, ours, out_status);
+        unpack_managed(arena, spec, ours, out_status);
 }

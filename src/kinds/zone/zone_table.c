@@ -229,6 +229,6 @@ const struct kind zone_kind = {
     .column_count = COUNT_OF(columns),
     .doc = "A DNS zone, and who may put what into it.",
     .pack_spec = zone_pack_spec,
-    .pack_ours = zone_pack_ours,
+    .pack_managed = zone_pack_managed,
     .validate = zone_validate,
 };

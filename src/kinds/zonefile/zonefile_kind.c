@@ -49,7 +49,7 @@ static size_t zones_decode(const struct value *status, struct zonefile_status_zo
     return count;
 }
 
-static void pack_ours(const struct value *object, struct pack_writer *out)
+static void pack_managed(const struct value *object, struct pack_writer *out)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct conditions conditions;
@@ -69,8 +69,8 @@ static void pack_ours(const struct value *object, struct pack_writer *out)
     pack_signed(out, value_int_at(status, "observedGeneration", 0));
 }
 
-static void unpack_ours(struct arena *arena, struct text spec, struct text ours,
-                        struct zonefile_status *out)
+static void unpack_managed(struct arena *arena, struct text spec, struct text ours,
+                           struct zonefile_status *out)
 {
     struct pack_reader in = pack_open_behind(spec, ours);
     out->zone_count = unpack_number(&in);
@@ -91,7 +91,7 @@ void zonefile_unpack(struct arena *arena, struct text spec, struct text ours,
     if (out_status)
         *out_status = (struct zonefile_status){0};
     if (out_status && ours.len)
-        unpack_ours(arena, spec, ours, out_status);
+        unpack_managed(arena, spec, ours, out_status);
 }
 
 const struct value *zonefile_status_encode(struct arena *arena,
@@ -166,7 +166,7 @@ const struct kind zonefile_kind = {
     .column_count = COUNT_OF(columns),
     .doc = "Zones as text in a ConfigMap.",
     .pack_spec = pack_spec,
-    .pack_ours = pack_ours,
+    .pack_managed = pack_managed,
 };
 
 const struct kind config_map_kind = {

@@ -177,11 +177,12 @@ static enum ask_kind memory_ask(void *at, const struct moment *moment, struct as
     return ASK_DONE;
 }
 
-static void memory_hear(void *at, const struct moment *moment, const struct heard *heard)
+static void memory_handle_reply(void *at, const struct moment *moment,
+                                const struct ask_result *result)
 {
     (void)at;
     (void)moment;
-    (void)heard;
+    (void)result;
 }
 
 extern const struct provider memory_provider;
@@ -193,6 +194,6 @@ const struct provider memory_provider = {
     .fingerprint = memory_fingerprint,
     .begin = memory_begin,
     .ask = memory_ask,
-    .hear = memory_hear,
+    .handle_reply = memory_handle_reply,
     .end = free,
 };

@@ -208,7 +208,7 @@ static void fingerprint_of(const struct bench *bench, struct record_set set,
     memory_provider.fingerprint(bench->session, &set, out);
 }
 
-static void fingerprint_tells_contents_apart(void **state)
+static void fingerprint_reports_contents_apart(void **state)
 {
     struct bench *bench = *state;
     uint8_t first[FINGERPRINT_OCTETS], same[FINGERPRINT_OCTETS], ttl[FINGERPRINT_OCTETS],
@@ -245,7 +245,7 @@ int main(void)
         TEST(one_job_carries_many_changes_in_order),
         TEST(thousand_names_are_kept_apart),
         TEST(memory_is_always_well),
-        TEST(fingerprint_tells_contents_apart),
+        TEST(fingerprint_reports_contents_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

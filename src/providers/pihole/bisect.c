@@ -13,7 +13,7 @@ size_t bisect_next(const struct bisect *bisect)
     return (bisect->high - bisect->low) / 2;
 }
 
-void bisect_hear(struct bisect *bisect, bool is_taken)
+void bisect_handle_reply(struct bisect *bisect, bool is_taken)
 {
     size_t middle = bisect->low + bisect_next(bisect);
     if (is_taken)

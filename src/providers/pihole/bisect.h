@@ -12,7 +12,7 @@
 //
 //     struct bisect bisect = bisect_of(changes, count);
 //     while ((n = bisect_next(&bisect)))            try n of them, from changes[bisect.low] on
-//         bisect_hear(&bisect, is_taken);
+//         bisect_handle_reply(&bisect, is_taken);
 struct bisect {
     struct change *const *changes;
     size_t low;
@@ -20,4 +20,4 @@ struct bisect {
 };
 struct bisect bisect_of(struct change *const *changes, size_t count); // at least one
 size_t bisect_next(const struct bisect *bisect);
-void bisect_hear(struct bisect *bisect, bool is_taken);
+void bisect_handle_reply(struct bisect *bisect, bool is_taken);

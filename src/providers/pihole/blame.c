@@ -112,7 +112,7 @@ void blame_clear(struct exchange *exchange)
         follow(exchange);
         return;
     }
-    bisect_hear(&exchange->bisect, true);
+    bisect_handle_reply(&exchange->bisect, true);
     follow(exchange);
 }
 
@@ -147,7 +147,7 @@ static void suspect(struct exchange *exchange, struct change *const *changes, si
         begin_search(exchange, changes, count);
     } else {
         if (!exchange->clears_rest)
-            bisect_hear(&exchange->bisect, false);
+            bisect_handle_reply(&exchange->bisect, false);
         exchange->clears_rest = false;
     }
     if (exchange->clears_rest)
@@ -219,7 +219,7 @@ static void set_apart(struct exchange *exchange, const struct blame *blame)
     exchange_go_on(exchange);
 }
 
-void blame_hear(struct exchange *exchange)
+void blame_handle_reply(struct exchange *exchange)
 {
     struct text said = exchange->reply.hint;
     const char *hint = arena_copy(exchange->arena, said.len ? said.at : "", said.len);

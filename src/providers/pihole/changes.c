@@ -144,15 +144,15 @@ struct look {
     struct change *change;
 };
 
-static void look_at(void *context, const struct holding *holding)
+static void look_at(void *context, const struct existing_set *existing)
 {
     struct look *look = context;
     struct outcome *outcome = &look->change->outcome;
-    if (!record_set_is_same_key(&holding->set, &look->change->set) ||
-        (outcome->found && !holding->is_ours))
+    if (!record_set_is_same_key(&existing->set, &look->change->set) ||
+        (outcome->found && !existing->is_ours))
         return;
     struct record_set *found = arena_new_of(look->exchange->job->arena, struct record_set);
-    *found = record_set_copy(look->exchange->job->arena, &holding->set);
+    *found = record_set_copy(look->exchange->job->arena, &existing->set);
     *outcome = (struct outcome){.is_done = true, .found = found};
 }
 
@@ -164,7 +164,7 @@ static void answer_reads(struct exchange *exchange)
         if (change->op != CHANGE_READ || !change_is_open(change))
             continue;
         change->outcome = (struct outcome){.is_done = true, .was_absent = true};
-        list_tell(exchange->list, look_at, &look);
+        list_report(exchange->list, look_at, &look);
     }
 }
 

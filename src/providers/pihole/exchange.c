@@ -18,21 +18,22 @@ static const struct step_rule {
     const char *method;
     const char *path;
     void (*write)(struct exchange *exchange); // what else the request has; NULL: nothing
-    void (*hear)(struct exchange *exchange);
+    void (*handle_reply)(struct exchange *exchange);
     bool has_session;
 } rules[] = {
-    [STEP_LOGIN] = {"POST", "/api/auth", session_write_login, session_hear_login, false},
-    [STEP_LEGACY_TRY] = {"GET", LEGACY_PATH, legacy_write_key, legacy_hear_try, false},
-    [STEP_SESSIONS] = {"GET", "/api/auth/sessions", NULL, session_hear_sessions, true},
-    [STEP_SWEEP] = {"DELETE", "/api/auth/session/", session_write_sweep, session_hear_sweep, true},
-    [STEP_PREFLIGHT] = {"GET", "/api/config/", preflight_write, preflight_hear, true},
-    [STEP_READ] = {"GET", "/api/config/dns", NULL, read_hear, true},
-    [STEP_WRITE] = {"PATCH", "", write_write, write_hear, true},
-    [STEP_KNOCK] = {"GET", "/api/auth", NULL, restart_hear_knock, true},
-    [STEP_RESTART] = {"POST", "/api/action/restartdns", NULL, restart_hear_paid, true},
-    [STEP_LEGACY_READ] = {"GET", LEGACY_PATH, legacy_write_key, legacy_hear_read, false},
-    [STEP_LEGACY_WRITE] = {"POST", LEGACY_PATH, legacy_write, legacy_hear_write, false},
-    [STEP_LEAVE] = {"DELETE", "/api/auth", NULL, session_hear_leave, true},
+    [STEP_LOGIN] = {"POST", "/api/auth", session_write_login, session_handle_login, false},
+    [STEP_LEGACY_TRY] = {"GET", LEGACY_PATH, legacy_write_key, legacy_handle_try, false},
+    [STEP_SESSIONS] = {"GET", "/api/auth/sessions", NULL, session_handle_sessions, true},
+    [STEP_SWEEP] = {"DELETE", "/api/auth/session/", session_write_sweep, session_handle_sweep,
+                    true},
+    [STEP_PREFLIGHT] = {"GET", "/api/config/", preflight_write, preflight_handle_reply, true},
+    [STEP_READ] = {"GET", "/api/config/dns", NULL, read_handle_reply, true},
+    [STEP_WRITE] = {"PATCH", "", write_write, write_handle_reply, true},
+    [STEP_KNOCK] = {"GET", "/api/auth", NULL, restart_handle_knock, true},
+    [STEP_RESTART] = {"POST", "/api/action/restartdns", NULL, restart_handle_paid, true},
+    [STEP_LEGACY_READ] = {"GET", LEGACY_PATH, legacy_write_key, legacy_handle_read, false},
+    [STEP_LEGACY_WRITE] = {"POST", LEGACY_PATH, legacy_write, legacy_handle_write, false},
+    [STEP_LEAVE] = {"DELETE", "/api/auth", NULL, session_handle_leave, true},
 };
 
 // ---- life ---------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ static void end(struct exchange *exchange)
         health_answer(exchange);
 }
 
-static void tell_trouble(struct exchange *exchange, const struct error *error)
+static void report_trouble(struct exchange *exchange, const struct error *error)
 {
     exchange->job->trouble = error;
     end(exchange);
@@ -88,16 +89,16 @@ static void tell_trouble(struct exchange *exchange, const struct error *error)
         exchange->job->health.error = error;
 }
 
-static void trouble(struct exchange *exchange, enum trouble_kind kind, int64_t told_ms,
+static void trouble(struct exchange *exchange, enum trouble_kind kind, int64_t reported_ms,
                     const char *text)
 {
     struct error *error = arena_new_of(exchange->job->arena, struct error);
     struct ladder *ladder = &exchange->instance->ladder;
-    trouble_tell(ladder, kind, exchange->moment->mono_ms, told_ms, exchange->moment->random, error,
-                 text);
+    trouble_report(ladder, kind, exchange->moment->mono_ms, reported_ms, exchange->moment->random,
+                   error, text);
     ladder->is_of_changes = exchange->job->kind == JOB_CHANGES;
     error->status = exchange->reply.status;
-    tell_trouble(exchange, error);
+    report_trouble(exchange, error);
 }
 
 void exchange_trouble(struct exchange *exchange, enum trouble_kind kind, const char *format, ...)
@@ -118,7 +119,7 @@ const char *exchange_reply_text(struct exchange *exchange)
 }
 
 // What to do about it, before what Pi-hole said.
-static const char *words_of(const struct exchange *exchange, enum trouble_kind kind)
+static const char *messages_of(const struct exchange *exchange, enum trouble_kind kind)
 {
     static const char refuses_password[] = "refuses the password: give its own, or an app password "
                                            "(PIHOLE_PASSWORD or its tokenFile)";
@@ -184,7 +185,7 @@ void exchange_trouble_of_reply(struct exchange *exchange)
     if (reply->kind == REPLY_STRANGE)
         buffer_printf(&text, "not a Pi-hole API at %s: ", instance->base);
     else
-        buffer_printf(&text, "Pi-hole at %s %s: ", instance->base, words_of(exchange, kind));
+        buffer_printf(&text, "Pi-hole at %s %s: ", instance->base, messages_of(exchange, kind));
     buffer_add_text(&text, exchange_reply_text(exchange));
     add_page_hint(exchange, kind, &text);
     trouble(exchange, kind, reply->retry_ms, text.at);
@@ -238,7 +239,7 @@ void exchange_add_header(struct exchange *exchange, const char *name, const char
 static void write_request(struct exchange *exchange)
 {
     const struct step_rule *rule = &rules[exchange->step];
-    must(rule->hear);
+    must(rule->handle_reply);
     exchange->method = rule->method;
     exchange->header_count = 0;
     buffer_clear(&exchange->body);
@@ -315,26 +316,26 @@ static bool log_in_again(struct exchange *exchange)
     return true;
 }
 
-static void hear_reply(struct exchange *exchange, const struct http_reply *http)
+static void handle_http(struct exchange *exchange, const struct http_reply *http)
 {
     const struct step_rule *rule = &rules[exchange->step];
     arena_reset(exchange->arena);
     exchange->http = http;
     reply_read(&exchange->reply, exchange->arena, http, exchange->moment->unix_ms / 1000);
-    if (!pin_hear(exchange))
+    if (!pin_handle_reply(exchange))
         return;
-    restart_hear(exchange);
+    restart_handle_reply(exchange);
     bool is_out = exchange->reply.kind == REPLY_UNAUTHORIZED && rule->has_session;
     if (!is_out || exchange->step == STEP_LEAVE || !log_in_again(exchange))
-        rule->hear(exchange);
+        rule->handle_reply(exchange);
 }
 
-void pihole_hear(void *at, const struct moment *moment, const struct heard *heard)
+void pihole_handle_reply(void *at, const struct moment *moment, const struct ask_result *result)
 {
     struct exchange *exchange = at;
     exchange->moment = moment;
-    if (heard->kind == ASK_WAIT)
+    if (result->kind == ASK_WAIT)
         exchange->step = exchange->after_pause;
     else
-        hear_reply(exchange, heard->http);
+        handle_http(exchange, result->http);
 }

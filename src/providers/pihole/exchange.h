@@ -115,19 +115,19 @@ void pin_recall(struct exchange *exchange);
 bool pin_is_open(const struct exchange *exchange);
 void pin_fill(const struct pihole_instance *instance, struct http_tls *out);
 // False: the reply is not one to hear; ask again, or the exchange has ended.
-bool pin_hear(struct exchange *exchange);
+bool pin_handle_reply(struct exchange *exchange);
 
 // session.c
 void session_write_login(struct exchange *exchange);
-void session_hear_login(struct exchange *exchange);
-void session_hear_sessions(struct exchange *exchange);
+void session_handle_login(struct exchange *exchange);
+void session_handle_sessions(struct exchange *exchange);
 void session_write_sweep(struct exchange *exchange);
-void session_hear_sweep(struct exchange *exchange);
-void session_hear_leave(struct exchange *exchange);
+void session_handle_sweep(struct exchange *exchange);
+void session_handle_leave(struct exchange *exchange);
 
 // preflight.c: what keeps us from writing.
 void preflight_write(struct exchange *exchange);
-void preflight_hear(struct exchange *exchange);
+void preflight_handle_reply(struct exchange *exchange);
 // Asks again once a minute while something does.
 void preflight_renew(struct exchange *exchange);
 // The list that a write was refused for was known to be set by environment.
@@ -160,30 +160,30 @@ void changes_set_apart(struct exchange *exchange, struct change *change, const s
 // read.c
 // What both dialects read comes together here.
 void read_take(struct exchange *exchange, const struct value *hosts, const struct value *cnames);
-void read_hear(struct exchange *exchange);
+void read_handle_reply(struct exchange *exchange);
 
 // write.c
 void write_write(struct exchange *exchange);
-void write_hear(struct exchange *exchange);
+void write_handle_reply(struct exchange *exchange);
 // To the revision's next write, behind any restart that it must not meet.
 void write_go_on(struct exchange *exchange);
 
 // restart.c: restarts of the resolver, one at a time.
 // Of any reply: has the API gone, is it back?
-void restart_hear(struct exchange *exchange);
+void restart_handle_reply(struct exchange *exchange);
 // A write that restarts, or by `is_deferred` should not, was taken or may have been.
 void restart_note(struct exchange *exchange, bool is_deferred);
 // We have just come.
 void restart_suspect(struct exchange *exchange);
 // Waits until it is over; then all from the reading on again.
 void restart_await(struct exchange *exchange);
-void restart_hear_knock(struct exchange *exchange);
+void restart_handle_knock(struct exchange *exchange);
 // One is owed: asks for it, now or when an earlier one is over. False: none is.
 bool restart_pay(struct exchange *exchange);
-void restart_hear_paid(struct exchange *exchange);
+void restart_handle_paid(struct exchange *exchange);
 
 // blame.c: the write was refused. Whose fault is it?
-void blame_hear(struct exchange *exchange);
+void blame_handle_reply(struct exchange *exchange);
 void blame_clear(struct exchange *exchange);   // the suspects that were tried were taken
 void blame_trouble(struct exchange *exchange); // somebody else's line
 bool blame_still_holds(struct exchange *exchange);
@@ -193,14 +193,14 @@ void blame_forget(struct pihole_instance *instance);
 
 // health.c
 void health_answer(struct exchange *exchange); // as the list says that was read last
-void health_tell(struct exchange *exchange);
+void health_report(struct exchange *exchange);
 void health_finish(struct exchange *exchange);
 
 // legacy.c: the API of old, with the lists and revisions of the new one.
 void legacy_write_key(struct exchange *exchange);
-void legacy_hear_try(struct exchange *exchange);
-void legacy_hear_read(struct exchange *exchange);
+void legacy_handle_try(struct exchange *exchange);
+void legacy_handle_read(struct exchange *exchange);
 void legacy_go_on(struct exchange *exchange); // to the revision's next write
 void legacy_give_up(struct exchange *exchange);
 void legacy_write(struct exchange *exchange);
-void legacy_hear_write(struct exchange *exchange);
+void legacy_handle_write(struct exchange *exchange);

@@ -3,16 +3,16 @@
 enum { LEFT_SHOWN = 20 };
 
 struct teller {
-    void (*tell)(void *context, const char *level, const char *text);
+    void (*report)(void *context, const char *level, const char *text);
     void *context;
 };
 
-static void tell(const struct teller *teller, const char *level, const char *text)
+static void report(const struct teller *teller, const char *level, const char *text)
 {
-    teller->tell(teller->context, level, text);
+    teller->report(teller->context, level, text);
 }
 
-static void tell_left(const struct teller *teller, const struct value *left)
+static void report_left(const struct teller *teller, const struct value *left)
 {
     size_t count = 0;
     value_each (line, left) {
@@ -20,17 +20,17 @@ static void tell_left(const struct teller *teller, const struct value *left)
         if (count++ == LEFT_SHOWN)
             break;
         buffer_printf(&text, "a line of another owner stays there: %.*s", TEXT_ARGS(line->text));
-        tell(teller, "warn", text.at);
+        report(teller, "warn", text.at);
     }
     if (value_count(left) > LEFT_SHOWN) {
         AUTO_BUFFER text = {0};
         buffer_printf(&text, "%zu more lines of other owners stay there",
                       value_count(left) - LEFT_SHOWN);
-        tell(teller, "warn", text.at);
+        report(teller, "warn", text.at);
     }
 }
 
-static void tell_forced(const struct teller *teller, const struct value *answer)
+static void report_forced(const struct teller *teller, const struct value *answer)
 {
     static const char *const lists[] = {"hosts", "cnameRecords"};
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
@@ -41,7 +41,7 @@ static void tell_forced(const struct teller *teller, const struct value *answer)
             continue;
         buffer_printf(&text, "dns.%s is set by its environment: take FTLCONF_dns_%s away there",
                       lists[i], lists[i]);
-        tell(teller, "error", text.at);
+        report(teller, "error", text.at);
     }
 }
 
@@ -74,23 +74,23 @@ static void write_summary(struct buffer *out, const struct job *job, bool has_ow
 }
 
 void pihole_explain(const struct job *job, bool has_owner,
-                    void (*tell_line)(void *context, const char *level, const char *text),
+                    void (*report_line)(void *context, const char *level, const char *text),
                     void *context)
 {
     AUTO_BUFFER text = {0};
-    const struct teller teller = {tell_line, context};
+    const struct teller teller = {report_line, context};
     const struct value *answer = job->answer;
     write_summary(&text, job, has_owner);
-    tell(&teller, "ok", text.at);
+    report(&teller, "ok", text.at);
     if (job->trouble)
-        tell(&teller, "error", job->trouble->text);
+        report(&teller, "error", job->trouble->text);
     else
-        tell_forced(&teller, answer);
+        report_forced(&teller, answer);
     if (value_bool_at(answer, "hostsRestart", false))
-        tell(&teller, "warn",
-             "each change of hosts restarts its resolver: set dns.hostsLocal to false there");
+        report(&teller, "warn",
+               "each change of hosts restarts its resolver: set dns.hostsLocal to false there");
     if (value_bool_at(answer, "visit.believesAnyKey", false))
-        tell(&teller, "warn",
-             "its TLS key is not known yet: the first that `signpost run` sees is believed");
-    tell_left(&teller, value_at(answer, "visit.left", NULL));
+        report(&teller, "warn",
+               "its TLS key is not known yet: the first that `signpost run` sees is believed");
+    report_left(&teller, value_at(answer, "visit.left", NULL));
 }

@@ -5,5 +5,5 @@
 // What a visitor found at a Pi-hole, in lines for people (struct provider's explain).
 
 void pihole_explain(const struct job *job, bool has_owner,
-                    void (*tell_line)(void *context, const char *level, const char *text),
+                    void (*report_line)(void *context, const char *level, const char *text),
                     void *context);

@@ -4,7 +4,7 @@
 
 #define TAG "signpost:"
 
-enum { OTHER_OWNERS_MAX = 32, TOLD_MAX = 10000, UNKNOWN_TARGETS_MAX = 1000 };
+enum { OTHER_OWNERS_MAX = 32, REPORTED_MAX = 10000, UNKNOWN_TARGETS_MAX = 1000 };
 
 struct census {
     struct job *job;
@@ -20,26 +20,26 @@ static void add_text(struct arena *arena, struct value *list, struct text text)
 }
 
 // Pi-hole answers an alias only where it knows the target itself.
-static void note_target(const struct census *census, const struct holding *holding)
+static void note_target(const struct census *census, const struct existing_set *existing)
 {
-    if (holding->set.type != RECORD_CNAME || !holding->is_ours)
+    if (existing->set.type != RECORD_CNAME || !existing->is_ours)
         return;
-    for (size_t i = 0; i < holding->set.value_count; i++) {
-        struct text target = holding->set.values[i];
+    for (size_t i = 0; i < existing->set.value_count; i++) {
+        struct text target = existing->set.values[i];
         if (!list_has_name(census->list, target) &&
             value_count(census->unknown) < UNKNOWN_TARGETS_MAX)
             add_text(census->job->arena, census->unknown, target);
     }
 }
 
-static void count_holding(void *context, const struct holding *holding)
+static void count_existing(void *context, const struct existing_set *existing)
 {
     struct census *census = context;
     struct instance_standing *standing = census->standing;
-    (holding->is_ours ? standing->ours : standing->others)[holding->set.type]++;
-    note_target(census, holding);
-    if (census->job->holds)
-        census->job->holds(census->job->context, holding);
+    (existing->is_ours ? standing->ours : standing->others)[existing->set.type]++;
+    note_target(census, existing);
+    if (census->job->report_existing)
+        census->job->report_existing(census->job->context, existing);
 }
 
 // ---- what other owners of Signpost's left there -------------------------------------------------
@@ -78,7 +78,7 @@ static struct value *other_owners(struct exchange *exchange)
 
 static void add_line(struct exchange *exchange, struct value *lines, struct text line)
 {
-    if (value_count(lines) < TOLD_MAX)
+    if (value_count(lines) < REPORTED_MAX)
         add_text(exchange->job->arena, lines, line);
 }
 
@@ -159,12 +159,12 @@ void health_answer(struct exchange *exchange)
     struct census census = {job, &exchange->instance->standing, exchange->list,
                             value_make(job->arena, VALUE_LIST)};
     *census.standing = (struct instance_standing){0};
-    list_tell(exchange->list, count_holding, &census);
+    list_report(exchange->list, count_existing, &census);
     job->health = (struct outcome){.is_done = true};
     job->answer = make_answer(exchange, census.unknown);
 }
 
-void health_tell(struct exchange *exchange)
+void health_report(struct exchange *exchange)
 {
     health_answer(exchange);
     strangers_note(&exchange->instance->strangers, exchange->list, NULL);

@@ -120,5 +120,6 @@ void instance_forget_session(struct pihole_instance *instance);
 void pihole_write_metrics(const struct session_view *seats, size_t count, struct buffer *out);
 void *pihole_begin(void *instance, struct job *job);
 enum ask_kind pihole_ask(void *exchange, const struct moment *moment, struct ask *out);
-void pihole_hear(void *exchange, const struct moment *moment, const struct heard *heard);
+void pihole_handle_reply(void *exchange, const struct moment *moment,
+                         const struct ask_result *result);
 void pihole_end(void *exchange);

@@ -25,7 +25,7 @@ static const struct value *data_of(const struct exchange *exchange)
     return is_there ? data : NULL;
 }
 
-void legacy_hear_try(struct exchange *exchange)
+void legacy_handle_try(struct exchange *exchange)
 {
     if (data_of(exchange)) {
         exchange->instance->dialect = DIALECT_LEGACY;
@@ -50,7 +50,7 @@ static const struct value *lines_of(struct exchange *exchange, const struct valu
     return lines;
 }
 
-void legacy_hear_read(struct exchange *exchange)
+void legacy_handle_read(struct exchange *exchange)
 {
     const struct value *data = data_of(exchange);
     if (exchange->reply.kind == REPLY_OK && !data)
@@ -123,16 +123,16 @@ struct search {
     bool is_found;
 };
 
-static void find_foreign(void *context, const struct holding *holding)
+static void find_foreign(void *context, const struct existing_set *existing)
 {
     struct search *search = context;
-    search->is_found |= !holding->is_ours && text_equal_nocase(holding->set.domain, search->name);
+    search->is_found |= !existing->is_ours && text_equal_nocase(existing->set.domain, search->name);
 }
 
 static bool is_shared_with_others(struct exchange *exchange, struct text name)
 {
     struct search search = {.name = name};
-    list_tell(exchange->list, find_foreign, &search);
+    list_report(exchange->list, find_foreign, &search);
     return search.is_found;
 }
 
@@ -270,7 +270,7 @@ static void judge(struct exchange *exchange)
         exchange_trouble_of_reply(exchange);
 }
 
-void legacy_hear_write(struct exchange *exchange)
+void legacy_handle_write(struct exchange *exchange)
 {
     enum reply_kind kind = exchange->reply.kind;
     bool is_judged = kind == REPLY_OK || kind == REPLY_THERE || kind == REPLY_REFUSED;

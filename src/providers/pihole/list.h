@@ -16,7 +16,7 @@
 // is pure: a list is read, and told from; revision.h draws what it should become.
 //
 //     CLEANUP(list) struct list *list = list_read(&rules, hosts, cnames, err);
-//     list_tell(list, job->holds, job->context);
+//     list_report(list, job->holds, job->context);
 //
 // Whose a line is: ours when its comment is exactly `signpost:<owner id>`, or when the ledger names
 // it byte for byte (CNAMEs, and hosts without tags); another owner's when it is tagged so; else
@@ -66,8 +66,9 @@ bool list_has_name(const struct list *list, struct text name); // canonical; of 
 struct content_id list_others(const struct list *list);        // of all lines that are not ours
 // For JOB_HEALTH: one holding for each name and type of ours, and one of what is not ours; values
 // sorted and canonical. Texts live as long as the list.
-void list_tell(struct list *list, void (*holds)(void *context, const struct holding *holding),
-               void *context);
+void list_report(struct list *list,
+                 void (*report_existing)(void *context, const struct existing_set *existing),
+                 void *context);
 // The first line that Pi-hole's own rules refuse: nothing can be added while it stands there. `why`
 // is a phrase. False: there is none.
 bool list_refused(const struct list *list, enum list_part *part, size_t *i, const char **why);

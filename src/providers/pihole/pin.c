@@ -57,7 +57,7 @@ void pin_fill(const struct pihole_instance *instance, struct http_tls *out)
     bool is_learned = instance->learns_pin && *instance->learned.pin;
     out->pin = is_learned ? instance->learned.pin : instance->pin;
     out->is_unverified = instance->is_unverified || (instance->learns_pin && !is_learned);
-    out->tells_peer = instance->learns_pin;
+    out->reports_peer = instance->learns_pin;
 }
 
 // A certificate that is near its end is about to be replaced, key and all.
@@ -68,7 +68,7 @@ static bool may_be_renewed(const struct exchange *exchange)
            exchange->moment->unix_ms / 1000 >= instance->learned.until_s - RENEWAL_S;
 }
 
-bool pin_hear(struct exchange *exchange)
+bool pin_handle_reply(struct exchange *exchange)
 {
     const struct http_reply *http = exchange->http;
     struct http_tls tls = {0};

@@ -53,7 +53,7 @@ static bool is_answer(const struct exchange *exchange)
            kind == REPLY_APP_SUDO || exchange->reply.status == 404;
 }
 
-void preflight_hear(struct exchange *exchange)
+void preflight_handle_reply(struct exchange *exchange)
 {
     struct pihole_instance *instance = exchange->instance;
     if (!is_answer(exchange)) {

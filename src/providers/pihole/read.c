@@ -36,12 +36,12 @@ void read_take(struct exchange *exchange, const struct value *hosts, const struc
         leave_out(exchange, &exchange->left_out[i]);
     note_others(exchange);
     if (exchange->job->kind == JOB_HEALTH)
-        health_tell(exchange);
+        health_report(exchange);
     else
         changes_draw(exchange);
 }
 
-void read_hear(struct exchange *exchange)
+void read_handle_reply(struct exchange *exchange)
 {
     const struct value *dns = value_at(exchange->reply.tree, "config.dns", NULL);
     if (exchange->reply.kind == REPLY_OK && !value_find(dns, "hosts"))

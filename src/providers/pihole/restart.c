@@ -26,7 +26,7 @@ static void end(struct instance_restart *restart)
     restart->is_doubtful = false;
 }
 
-void restart_hear(struct exchange *exchange)
+void restart_handle_reply(struct exchange *exchange)
 {
     struct instance_restart *restart = &exchange->instance->restart;
     bool is_over =
@@ -78,7 +78,7 @@ void restart_await(struct exchange *exchange)
     exchange_pause(exchange, KNOCK_MS, STEP_KNOCK);
 }
 
-void restart_hear_knock(struct exchange *exchange)
+void restart_handle_knock(struct exchange *exchange)
 {
     const struct instance_restart *restart = &exchange->instance->restart;
     enum reply_kind kind = exchange->reply.kind;
@@ -104,7 +104,7 @@ bool restart_pay(struct exchange *exchange)
 }
 
 // It may have been asked for, too, when only the answer was lost; then once more.
-void restart_hear_paid(struct exchange *exchange)
+void restart_handle_paid(struct exchange *exchange)
 {
     struct instance_restart *restart = &exchange->instance->restart;
     enum reply_kind kind = exchange->reply.kind;

@@ -70,7 +70,7 @@ static void refuse_login(struct exchange *exchange)
     exchange_trouble_of_reply(exchange);
 }
 
-void session_hear_login(struct exchange *exchange)
+void session_handle_login(struct exchange *exchange)
 {
     const struct value *session = value_find(exchange->reply.tree, "session");
     if (may_be_legacy(exchange)) {
@@ -176,7 +176,7 @@ static bool is_silent(const struct exchange *exchange)
 }
 
 // Where the list is refused, we carry on without.
-void session_hear_sessions(struct exchange *exchange)
+void session_handle_sessions(struct exchange *exchange)
 {
     const struct value *sessions = value_find(exchange->reply.tree, "sessions");
     if (is_silent(exchange)) {
@@ -196,7 +196,7 @@ void session_write_sweep(struct exchange *exchange)
     buffer_add_number(&exchange->url, (uint64_t)exchange->sweeps[exchange->sweep_count - 1]);
 }
 
-void session_hear_sweep(struct exchange *exchange)
+void session_handle_sweep(struct exchange *exchange)
 {
     struct pihole_instance *instance = exchange->instance;
     if (is_silent(exchange)) {
@@ -209,7 +209,7 @@ void session_hear_sweep(struct exchange *exchange)
     exchange_go_on(exchange);
 }
 
-void session_hear_leave(struct exchange *exchange)
+void session_handle_leave(struct exchange *exchange)
 {
     instance_forget_session(exchange->instance);
     exchange->step = STEP_DONE;

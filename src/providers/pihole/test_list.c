@@ -40,23 +40,23 @@ struct told {
     struct buffer out;
 };
 
-static void note_holding(void *context, const struct holding *holding)
+static void add_existing(void *context, const struct existing_set *existing)
 {
     struct told *told = context;
-    const struct record_set *set = &holding->set;
+    const struct record_set *set = &existing->set;
     assert_true(text_is(set->subdomain, "@"));
     assert_int_equal(set->priority, -1);
-    buffer_printf(&told->out, "%s %s %.*s %u", holding->is_ours ? "ours" : "theirs",
+    buffer_printf(&told->out, "%s %s %.*s %u", existing->is_ours ? "ours" : "theirs",
                   record_type_name(set->type), TEXT_ARGS(set->domain), set->ttl_s);
     for (size_t i = 0; i < set->value_count; i++)
         buffer_printf(&told->out, " %.*s", TEXT_ARGS(set->values[i]));
     buffer_add_char(&told->out, '\n');
 }
 
-static const char *tell(struct house *house)
+static const char *report(struct house *house)
 {
     struct told told = {.arena = house->arena};
-    list_tell(house->list, note_holding, &told);
+    list_report(house->list, add_existing, &told);
     const char *text = arena_copy(house->arena, buffer_text(&told.out).at, told.out.len);
     buffer_done(&told.out);
     return text;
@@ -76,15 +76,15 @@ static void holdings_are_told_by_name_and_type_ours_and_theirs(void **state)
                "192.168.1.7 app.lan" OTHER_TAG "\n",
                "www.lan,alias.lan,NAS.lan.,300\n"
                "one.lan,1\n");
-    assert_string_equal(tell(&house), "ours A app.lan 0 192.168.1.50 192.168.1.51\n"
-                                      "theirs A app.lan 0 192.168.1.7\n"
-                                      "ours AAAA app.lan 0 fd00::50\n"
-                                      "theirs AAAA app.lan 0 fd00::1\n"
-                                      "theirs A nas.lan 0 192.168.1.9\n"
-                                      "theirs A tv.lan 0 192.168.1.9\n"
-                                      "theirs CNAME www.lan 300 nas.lan\n"
-                                      "theirs CNAME alias.lan 300 nas.lan\n"
-                                      "theirs CNAME one.lan 0 1\n");
+    assert_string_equal(report(&house), "ours A app.lan 0 192.168.1.50 192.168.1.51\n"
+                                        "theirs A app.lan 0 192.168.1.7\n"
+                                        "ours AAAA app.lan 0 fd00::50\n"
+                                        "theirs AAAA app.lan 0 fd00::1\n"
+                                        "theirs A nas.lan 0 192.168.1.9\n"
+                                        "theirs A tv.lan 0 192.168.1.9\n"
+                                        "theirs CNAME www.lan 300 nas.lan\n"
+                                        "theirs CNAME alias.lan 300 nas.lan\n"
+                                        "theirs CNAME one.lan 0 1\n");
 }
 
 static bool is_ours(const char *line)
@@ -93,7 +93,7 @@ static bool is_ours(const char *line)
     AUTO_BUFFER lines = {0};
     buffer_printf(&lines, "%s\n", line);
     house_read(&house, lines.at, "");
-    return strncmp(tell(&house), "ours A app.lan 0 192.168.1.50\n", 30) == 0;
+    return strncmp(report(&house), "ours A app.lan 0 192.168.1.50\n", 30) == 0;
 }
 
 static void a_line_is_ours_when_its_comment_is_exactly_our_tag(void **state)
@@ -134,10 +134,10 @@ static void an_alias_is_ours_when_the_ledger_names_it_byte_for_byte(void **state
     house_remember(&house, rows);
     house_read(&house, "",
                "www.lan,old.lan\ntwo.lan,app.lan\nThree.lan,app.lan\nfour.lan,app.lan\n");
-    assert_string_equal(tell(&house), "ours CNAME www.lan 0 old.lan\n"
-                                      "theirs CNAME two.lan 0 app.lan\n"
-                                      "theirs CNAME three.lan 0 app.lan\n"
-                                      "theirs CNAME four.lan 0 app.lan\n");
+    assert_string_equal(report(&house), "ours CNAME www.lan 0 old.lan\n"
+                                        "theirs CNAME two.lan 0 app.lan\n"
+                                        "theirs CNAME three.lan 0 app.lan\n"
+                                        "theirs CNAME four.lan 0 app.lan\n");
 }
 
 static void without_tags_the_ledger_proves_lines_packed_ones_too(void **state)
@@ -154,12 +154,12 @@ static void without_tags_the_ledger_proves_lines_packed_ones_too(void **state)
                "fd00:0::5 c.lan\n"
                "192.168.1.6 a.lan\n",
                "");
-    assert_string_equal(tell(&house), "ours A a.lan 0 192.168.1.5\n"
-                                      "theirs A a.lan 0 192.168.1.5 192.168.1.6\n"
-                                      "ours A b.lan 0 192.168.1.5\n"
-                                      "theirs A x.lan 0 192.168.1.5\n"
-                                      "ours AAAA c.lan 0 fd00::5\n"
-                                      "theirs AAAA c.lan 0 fd00::5\n");
+    assert_string_equal(report(&house), "ours A a.lan 0 192.168.1.5\n"
+                                        "theirs A a.lan 0 192.168.1.5 192.168.1.6\n"
+                                        "ours A b.lan 0 192.168.1.5\n"
+                                        "theirs A x.lan 0 192.168.1.5\n"
+                                        "ours AAAA c.lan 0 fd00::5\n"
+                                        "theirs AAAA c.lan 0 fd00::5\n");
 }
 
 static void what_was_somebodys_stays_so_when_the_ledger_names_it_ahead(void **state)
@@ -173,11 +173,11 @@ static void what_was_somebodys_stays_so_when_the_ledger_names_it_ahead(void **st
     strangers_note(&house.strangers, house.list, NULL);
     house_remember(&house, rows);
     house_read(&house, "", "www.lan,app.lan\n");
-    assert_string_equal(tell(&house), "theirs CNAME www.lan 0 app.lan\n");
+    assert_string_equal(report(&house), "theirs CNAME www.lan 0 app.lan\n");
     house_read(&house, "", "");
     strangers_note(&house.strangers, house.list, NULL);
     house_read(&house, "", "www.lan,app.lan\n");
-    assert_string_equal(tell(&house), "ours CNAME www.lan 0 app.lan\n");
+    assert_string_equal(report(&house), "ours CNAME www.lan 0 app.lan\n");
 }
 
 static void what_this_exchange_wrote_is_ours_before_the_ledger_names_it(void **state)
@@ -192,9 +192,9 @@ static void what_this_exchange_wrote_is_ours_before_the_ledger_names_it(void **s
     revision_note_written(house.revision, 0, &written);
     house.rules.written = &written;
     house_read(&house, "192.168.1.50 a.lan" TAG "\n", "x.lan,y.lan\nwww.lan,a.lan\n");
-    assert_string_equal(tell(&house), "ours A a.lan 0 192.168.1.50\n"
-                                      "theirs CNAME x.lan 0 y.lan\n"
-                                      "ours CNAME www.lan 0 a.lan\n");
+    assert_string_equal(report(&house), "ours A a.lan 0 192.168.1.50\n"
+                                        "theirs CNAME x.lan 0 y.lan\n"
+                                        "ours CNAME www.lan 0 a.lan\n");
     house.way = REVISION_BY_ELEMENT;
     changes[1] = change_of(house.arena, "CNAME ftp.lan a.lan");
     house_revise(&house, &changes[1], 1);

@@ -49,7 +49,7 @@ struct world {
     const char *ledger; // all that it names
     struct ledger_view view;
     bool has_ledger;
-    struct buffer told; // holdings, one a line
+    struct buffer told; // existing_sets, one a line
     // of the next replies
     bool is_sent_but_lost;
     bool is_other_key;
@@ -108,13 +108,13 @@ static void ledger_keep(void *context, const char *fact, const char *value)
     snprintf(world->facts[i][1], sizeof world->facts[i][1], "%s", value);
 }
 
-static void take_holding(void *context, const struct holding *holding)
+static void add_existing(void *context, const struct existing_set *existing)
 {
     struct world *world = context;
-    buffer_printf(&world->told, "%s %s %.*s", holding->is_ours ? "ours" : "theirs",
-                  record_type_name(holding->set.type), TEXT_ARGS(holding->set.domain));
-    for (size_t i = 0; i < holding->set.value_count; i++)
-        buffer_printf(&world->told, " %.*s", TEXT_ARGS(holding->set.values[i]));
+    buffer_printf(&world->told, "%s %s %.*s", existing->is_ours ? "ours" : "theirs",
+                  record_type_name(existing->set.type), TEXT_ARGS(existing->set.domain));
+    for (size_t i = 0; i < existing->set.value_count; i++)
+        buffer_printf(&world->told, " %.*s", TEXT_ARGS(existing->set.values[i]));
     buffer_add_char(&world->told, '\n');
 }
 
@@ -198,7 +198,8 @@ static void answer(struct world *world, void *exchange, const struct row *row)
         snprintf(reply.peer.pin, sizeof reply.peer.pin, "%s", world->peer_pin);
         reply.peer.until_s = world->peer_until_s;
     }
-    pihole_provider.hear(exchange, &moment, &(struct heard){.kind = ASK_HTTP, .http = &reply});
+    pihole_provider.handle_reply(exchange, &moment,
+                                 &(struct ask_result){.kind = ASK_HTTP, .http = &reply});
 }
 
 static void wait(struct world *world, void *exchange, int64_t wait_ms, const struct row *row)
@@ -206,7 +207,7 @@ static void wait(struct world *world, void *exchange, int64_t wait_ms, const str
     assert_string_equal(arena_printf(world->arena, "wait %lld", (long long)wait_ms), row->ask);
     world->now_ms += wait_ms;
     struct moment moment = moment_of(world);
-    pihole_provider.hear(exchange, &moment, &(struct heard){.kind = ASK_WAIT});
+    pihole_provider.handle_reply(exchange, &moment, &(struct ask_result){.kind = ASK_WAIT});
 }
 
 static void play_job(struct world *world, const struct row *rows, size_t count)
@@ -216,7 +217,7 @@ static void play_job(struct world *world, const struct row *rows, size_t count)
     struct job *job = &world->job;
     job->arena = world->arena;
     job->ledger = world->has_ledger ? &world->view : NULL;
-    job->holds = take_holding;
+    job->report_existing = add_existing;
     job->context = world;
     buffer_clear(&world->told);
     void *exchange = pihole_provider.begin(world->instance, job);
@@ -563,7 +564,7 @@ static void every_trouble_has_its_clock(void **state)
                 ladder = (struct ladder){0};
                 continue;
             }
-            trouble_tell(&ladder, rows[i].kind, now_ms, 0, &world.random, &err, "why");
+            trouble_report(&ladder, rows[i].kind, now_ms, 0, &world.random, &err, "why");
             assert_string_equal(err.reason, rows[i].reason);
             if (llabs(err.retry_ms - rows[i].wait_ms) > rows[i].wait_ms / 10)
                 fail_msg("row %zu rests for %lld ms", i, (long long)err.retry_ms);
@@ -581,7 +582,7 @@ static void waits_are_spread_by_a_tenth(void **state)
         struct ladder ladder = {0};
         struct error err;
         world.random_octet = (uint8_t)octet;
-        trouble_tell(&ladder, TROUBLE_SEATS, 0, 0, &world.random, &err, "why");
+        trouble_report(&ladder, TROUBLE_SEATS, 0, 0, &world.random, &err, "why");
         least = err.retry_ms < least ? err.retry_ms : least;
         most = err.retry_ms > most ? err.retry_ms : most;
     }

@@ -431,7 +431,7 @@ static void bisecting_finds_each_one_that_is_refused(void **state)
         size_t tries = 0;
         for (size_t n; (n = bisect_next(&bisect)) > 0; tries++) {
             bool has_bad = bad >= bisect.low && bad < bisect.low + n;
-            bisect_hear(&bisect, !has_bad);
+            bisect_handle_reply(&bisect, !has_bad);
         }
         assert_int_equal(bisect.low, bad);
         assert_true(tries <= 4);

@@ -79,17 +79,17 @@ static int64_t rung_ms(const struct ladder *ladder, const struct clock *clock, i
     return backoff_ms(clock->first_ms, clock->most_ms, ladder->failures + 1);
 }
 
-void trouble_tell(struct ladder *ladder, enum trouble_kind kind, int64_t now_ms, int64_t told_ms,
-                  struct random *random, struct error *err, const char *text)
+void trouble_report(struct ladder *ladder, enum trouble_kind kind, int64_t now_ms,
+                    int64_t reported_ms, struct random *random, struct error *err, const char *text)
 {
     const struct clock *clock = &clocks[kind];
     begin(ladder, kind, now_ms);
-    int64_t wait_ms = told_ms ? told_ms : rung_ms(ladder, clock, now_ms);
+    int64_t wait_ms = reported_ms ? reported_ms : rung_ms(ladder, clock, now_ms);
     bool is_early = clock->silent_ms && now_ms - ladder->since_ms < clock->silent_ms;
     error_set(err, clock->fault, is_early ? "" : clock->reason, "%s", text);
     // A wait that was asked for is never cut short.
     int64_t tenths =
-        told_ms ? (int64_t)random_below(random, 101) : (int64_t)random_below(random, 201) - 100;
+        reported_ms ? (int64_t)random_below(random, 101) : (int64_t)random_below(random, 201) - 100;
     err->retry_ms = wait_ms + wait_ms * tenths / 1000;
     ladder->failures++;
     ladder->until_ms = now_ms + err->retry_ms;

@@ -36,6 +36,7 @@ struct ladder {
 // the resolver; 0: none.
 enum trouble_kind trouble_kind_of(enum reply_kind kind, int64_t restarted_ms, int64_t now_ms);
 // Climbs one rung and fills err: reason, fault, retry_ms with jitter; reason "" while it is too
-// early to tell. `told_ms` is the wait that Pi-hole itself asked for, or 0.
-void trouble_tell(struct ladder *ladder, enum trouble_kind kind, int64_t now_ms, int64_t told_ms,
-                  struct random *random, struct error *err, const char *text);
+// early to tell. `reported_ms` is the wait that Pi-hole itself asked for, or 0.
+void trouble_report(struct ladder *ladder, enum trouble_kind kind, int64_t now_ms,
+                    int64_t reported_ms, struct random *random, struct error *err,
+                    const char *text);

@@ -104,14 +104,14 @@ static void too_long(struct exchange *exchange)
     exchange_go_on(exchange);
 }
 
-void write_hear(struct exchange *exchange)
+void write_handle_reply(struct exchange *exchange)
 {
     const struct revision_write write = revision_write(exchange->revision, exchange->at);
     note_restart(exchange);
     if (is_taken(exchange->reply.kind, write.verb)) {
         taken(exchange, write.verb);
     } else if (exchange->reply.kind == REPLY_REFUSED) {
-        blame_hear(exchange);
+        blame_handle_reply(exchange);
     } else if (exchange->reply.kind == REPLY_TOO_LONG) {
         too_long(exchange);
     } else if (exchange->reply.kind == REPLY_FORCED && !preflight_knows(exchange)) {

@@ -302,17 +302,18 @@ static bool is_usable(const struct message *message)
     return message->rcode == RCODE_NOERROR || message->rcode == RCODE_NXDOMAIN;
 }
 
-static bool read_held(struct exchange *exchange, const struct answer *answer,
-                      const struct item *item, struct held *held, struct error *err)
+static bool read_answered_set(struct exchange *exchange, const struct answer *answer,
+                              const struct item *item, struct answered_set *answered,
+                              struct error *err)
 {
     if (!is_usable(&answer->message)) {
         signed_exchange_rcode_error(exchange->session, answer->message.rcode, about(exchange, item),
                                     err);
         return false;
     }
-    *held = held_read(exchange->arena, answer->octets, &answer->message, exchange->zone, item->name,
-                      item->change->set.type);
-    return held->is_authoritative ||
+    *answered = answered_set_read(exchange->arena, answer->octets, &answer->message, exchange->zone,
+                                  item->name, item->change->set.type);
+    return answered->is_authoritative ||
            signed_exchange_again_error(err, "ServerError",
                                        "%s: %s is not authoritative for it: check server and zone",
                                        about(exchange, item), exchange->session->address);
@@ -325,9 +326,10 @@ static struct record_set *copy_set(struct arena *arena, const struct record_set 
     return copy;
 }
 
-static void keep_found(struct exchange *exchange, struct item *item, const struct held *held)
+static void keep_found(struct exchange *exchange, struct item *item,
+                       const struct answered_set *answered)
 {
-    struct record_set *found = copy_set(exchange->job->arena, held->set);
+    struct record_set *found = copy_set(exchange->job->arena, answered->set);
     found->domain = item->change->set.domain;
     found->subdomain = item->change->set.subdomain;
     item->found = found;
@@ -357,11 +359,11 @@ static bool is_apex_servers(const struct exchange *exchange, const struct item *
 }
 
 static const struct record_set *surplus_of(const struct exchange *exchange, const struct item *item,
-                                           const struct record_set *held)
+                                           const struct record_set *answered)
 {
     struct arena *arena = exchange->job->arena;
-    struct record_set *surplus = copy_set(arena, held);
-    struct text *values = arena_new_array(arena, struct text, held->value_count);
+    struct record_set *surplus = copy_set(arena, answered);
+    struct text *values = arena_new_array(arena, struct text, answered->value_count);
     size_t count = 0;
     for (size_t i = 0; i < surplus->value_count; i++)
         if (!has_name(arena, &item->change->set, surplus->values[i]))
@@ -371,54 +373,56 @@ static const struct record_set *surplus_of(const struct exchange *exchange, cons
     return surplus;
 }
 
-static bool is_hidden(const struct held *held)
+static bool is_hidden(const struct answered_set *answered)
 {
-    return held->delegation.at && !held->set;
+    return answered->delegation.at && !answered->set;
 }
 
 // A referral says nothing of what else the zone holds below the cut. Whether there is something to
 // read or to remove shows in the UPDATE.
-static void hear_hidden(struct exchange *exchange, struct item *item, const struct held *held)
+static void handle_hidden(struct exchange *exchange, struct item *item,
+                          const struct answered_set *answered)
 {
     struct error err;
     bool is_set = item->change->op == CHANGE_SET;
-    if (is_set && held->is_glue)
+    if (is_set && answered->is_glue)
         return;
     if (is_set) {
-        item_hidden_error(item, held->delegation, "never with this record", &err);
+        item_hidden_error(item, answered->delegation, "never with this record", &err);
         fail(exchange, item, &err);
         return;
     }
-    item->delegation =
-        text_of(arena_copy(exchange->job->arena, held->delegation.at, held->delegation.len));
+    item->delegation = text_of(
+        arena_copy(exchange->job->arena, answered->delegation.at, answered->delegation.len));
 }
 
 // Below a delegation no wildcard answers. Elsewhere the UPDATE tells.
-static void hear_found(struct exchange *exchange, struct item *item, const struct held *held)
+static void handle_found(struct exchange *exchange, struct item *item,
+                         const struct answered_set *answered)
 {
-    keep_found(exchange, item, held);
-    if (held->delegation.at)
+    keep_found(exchange, item, answered);
+    if (answered->delegation.at)
         take_found(item);
 }
 
-static void hear_query(struct exchange *exchange, const struct answer *answer)
+static void handle_query(struct exchange *exchange, const struct answer *answer)
 {
     struct item *item = &exchange->items[exchange->at++];
-    struct held held;
+    struct answered_set answered;
     struct error err;
-    if (!read_held(exchange, answer, item, &held, &err)) {
+    if (!read_answered_set(exchange, answer, item, &answered, &err)) {
         fail(exchange, item, &err);
         return;
     }
-    item->was_there = held.set;
-    if (is_hidden(&held))
-        hear_hidden(exchange, item, &held);
-    else if (item->change->op == CHANGE_READ && !held.set)
+    item->was_there = answered.set;
+    if (is_hidden(&answered))
+        handle_hidden(exchange, item, &answered);
+    else if (item->change->op == CHANGE_READ && !answered.set)
         take_absent(item);
     else if (item->change->op == CHANGE_READ)
-        hear_found(exchange, item, &held);
-    else if (is_apex_servers(exchange, item) && held.set)
-        item->surplus = surplus_of(exchange, item, held.set);
+        handle_found(exchange, item, &answered);
+    else if (is_apex_servers(exchange, item) && answered.set)
+        item->surplus = surplus_of(exchange, item, answered.set);
 }
 
 static bool concerns_all(unsigned rcode)
@@ -510,7 +514,7 @@ static void end_sent(struct exchange *exchange, unsigned rcode)
             end_item(exchange, &exchange->items[i], rcode);
 }
 
-static void hear_update(struct exchange *exchange, const struct answer *answer)
+static void handle_update(struct exchange *exchange, const struct answer *answer)
 {
     unsigned rcode = answer->message.rcode;
     struct error err;
@@ -568,40 +572,41 @@ static void refuse_hidden(struct exchange *exchange, struct text delegation)
     fail_check(exchange, &err);
 }
 
-static bool holds(const struct held *held, const struct record_set *set)
+static bool holds(const struct answered_set *answered, const struct record_set *set)
 {
-    return held->set && !held->is_split && record_set_equal(held->set, set);
+    return answered->set && !answered->is_split && record_set_equal(answered->set, set);
 }
 
-static void hear_check(struct exchange *exchange, const struct answer *answer)
+static void handle_check(struct exchange *exchange, const struct answer *answer)
 {
     const struct item *item = &exchange->items[exchange->at];
     bool is_removal = item->change->op == CHANGE_REMOVE;
-    struct held held;
+    struct answered_set answered;
     struct error err;
-    if (!read_held(exchange, answer, item, &held, &err))
+    if (!read_answered_set(exchange, answer, item, &answered, &err))
         fail_check(exchange, &err);
-    else if (is_removal && (held.set || is_hidden(&held)))
+    else if (is_removal && (answered.set || is_hidden(&answered)))
         exchange->step = STEP_PROBE;
-    else if (is_removal || holds(&held, &item->change->set))
+    else if (is_removal || holds(&answered, &item->change->set))
         finish(exchange);
-    else if (is_hidden(&held))
-        refuse_hidden(exchange, held.delegation);
-    else if (held.set || item->change->set.type != RECORD_CNAME)
-        refuse_dropped(exchange, held.shown);
+    else if (is_hidden(&answered))
+        refuse_hidden(exchange, answered.delegation);
+    else if (answered.set || item->change->set.type != RECORD_CNAME)
+        refuse_dropped(exchange, answered.shown);
     else
         exchange->step = STEP_SHOW;
 }
 
-static void hear_show(struct exchange *exchange, const struct answer *answer)
+static void handle_show(struct exchange *exchange, const struct answer *answer)
 {
-    struct held held;
+    struct answered_set answered;
     struct error err;
-    bool is_known = read_held(exchange, answer, &exchange->items[exchange->at], &held, &err);
-    refuse_dropped(exchange, is_known ? held.shown : "other data at the name");
+    bool is_known =
+        read_answered_set(exchange, answer, &exchange->items[exchange->at], &answered, &err);
+    refuse_dropped(exchange, is_known ? answered.shown : "other data at the name");
 }
 
-static void hear_probe(struct exchange *exchange, const struct answer *answer)
+static void handle_probe(struct exchange *exchange, const struct answer *answer)
 {
     const struct item *item = &exchange->items[exchange->at];
     struct error err;
@@ -618,7 +623,7 @@ static void hear_probe(struct exchange *exchange, const struct answer *answer)
     fail_check(exchange, &err);
 }
 
-static void hear_health(struct exchange *exchange, const struct answer *answer)
+static void handle_health(struct exchange *exchange, const struct answer *answer)
 {
     const struct message *message = &answer->message;
     struct error err;
@@ -636,11 +641,11 @@ static void hear_health(struct exchange *exchange, const struct answer *answer)
     fail_rest(exchange, &err);
 }
 
-static void hear_answer(struct exchange *exchange, const struct answer *answer)
+static void handle_answer(struct exchange *exchange, const struct answer *answer)
 {
     static void (*const hearers[])(struct exchange *, const struct answer *) = {
-        [STEP_HEALTH] = hear_health, [STEP_QUERY] = hear_query, [STEP_UPDATE] = hear_update,
-        [STEP_CHECK] = hear_check,   [STEP_SHOW] = hear_show,   [STEP_PROBE] = hear_probe,
+        [STEP_HEALTH] = handle_health, [STEP_QUERY] = handle_query, [STEP_UPDATE] = handle_update,
+        [STEP_CHECK] = handle_check,   [STEP_SHOW] = handle_show,   [STEP_PROBE] = handle_probe,
     };
     exchange->is_tcp = false;
     hearers[exchange->step](exchange, answer);
@@ -671,21 +676,21 @@ static void skip(struct exchange *exchange, const struct error *error)
         fail_rest(exchange, error);
 }
 
-void rfc2136_hear(void *at, const struct moment *moment, const struct heard *heard)
+void rfc2136_handle_reply(void *at, const struct moment *moment, const struct ask_result *reply)
 {
     struct exchange *exchange = at;
     struct error err;
-    struct answer answer = {.octets = heard->dns->octets};
+    struct answer answer = {.octets = reply->dns->octets};
     arena_reset(exchange->arena);
     enum signed_exchange_result result =
-        signed_exchange_read(&exchange->signed_exchange, exchange->session, heard->dns,
+        signed_exchange_read(&exchange->signed_exchange, exchange->session, reply->dns,
                              moment->unix_ms, exchange->arena, &answer.message, &err);
     if (result == SIGNED_EXCHANGE_GOOD) {
-        hear_answer(exchange, &answer);
+        handle_answer(exchange, &answer);
         return;
     }
     bool is_worth_it = result == SIGNED_EXCHANGE_TRUNCATED || result == SIGNED_EXCHANGE_HINT;
-    if (try_tcp(exchange, is_worth_it || heard->dns->is_timeout))
+    if (try_tcp(exchange, is_worth_it || reply->dns->is_timeout))
         return;
     if (result == SIGNED_EXCHANGE_TRUNCATED || result == SIGNED_EXCHANGE_UNREADABLE) {
         skip(exchange, &err);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "dns/message.h"
-#include "providers/rfc2136/held.h"
+#include "providers/rfc2136/answered_set.h"
 #include "providers/rfc2136/session.h"
 
 // One change on its way through the steps of an exchange. It is open until its outcome is known.

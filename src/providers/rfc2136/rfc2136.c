@@ -109,6 +109,6 @@ const struct provider rfc2136_provider = {
     .fingerprint = rfc2136_fingerprint,
     .begin = rfc2136_begin,
     .ask = rfc2136_ask,
-    .hear = rfc2136_hear,
+    .handle_reply = rfc2136_handle_reply,
     .end = rfc2136_end,
 };

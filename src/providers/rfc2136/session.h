@@ -20,5 +20,6 @@ extern const struct provider rfc2136_provider;
 
 void *rfc2136_begin(void *session, struct job *job);
 enum ask_kind rfc2136_ask(void *exchange, const struct moment *moment, struct ask *out);
-void rfc2136_hear(void *exchange, const struct moment *moment, const struct heard *heard);
+void rfc2136_handle_reply(void *exchange, const struct moment *moment,
+                          const struct ask_result *result);
 void rfc2136_end(void *exchange);

@@ -56,8 +56,8 @@ static bool try_open(const struct value *config, const char *secret, void **sess
                      struct error *err)
 {
     CLEANUP(secret)
-    struct secret *held = secret ? secret_new(secret, strlen(secret)) : NULL;
-    const struct session_setup setup = {.config = config, .secret = held};
+    struct secret *answered = secret ? secret_new(secret, strlen(secret)) : NULL;
+    const struct session_setup setup = {.config = config, .secret = answered};
     return rfc2136_provider.open(&setup, session, err);
 }
 
@@ -224,18 +224,18 @@ static void write_reply(const struct bench *bench, const struct said *said, stru
                               &mac, NULL));
 }
 
-static void hear_octets(struct bench *bench, struct text octets)
+static void handle_octets(struct bench *bench, struct text octets)
 {
     const struct dns_reply reply = {.is_answered = true, .octets = octets};
-    const struct heard heard = {.kind = ASK_DNS, .dns = &reply};
-    rfc2136_provider.hear(bench->exchange, &bench->moment, &heard);
+    const struct ask_result result = {.kind = ASK_DNS, .dns = &reply};
+    rfc2136_provider.handle_reply(bench->exchange, &bench->moment, &result);
 }
 
 static void say(struct bench *bench, struct said said)
 {
     AUTO_BUFFER reply = {0};
     write_reply(bench, &said, &reply);
-    hear_octets(bench, buffer_text(&reply));
+    handle_octets(bench, buffer_text(&reply));
 }
 
 static void say_rcode(struct bench *bench, unsigned rcode)
@@ -252,9 +252,9 @@ static void say_set(struct bench *bench, const char *name, struct record_set set
 static void fail_to_answer(struct bench *bench, bool is_timeout)
 {
     struct dns_reply reply = {.is_timeout = is_timeout};
-    const struct heard heard = {.kind = ASK_DNS, .dns = &reply};
+    const struct ask_result result = {.kind = ASK_DNS, .dns = &reply};
     error_set(&reply.error, FAULT_AGAIN, "ServerUnreachable", "no answer from 192.0.2.53:5353");
-    rfc2136_provider.hear(bench->exchange, &bench->moment, &heard);
+    rfc2136_provider.handle_reply(bench->exchange, &bench->moment, &result);
 }
 
 static void check_error(const struct outcome *outcome, int status, const char *code,
@@ -589,10 +589,10 @@ static void dropped_cname_shows_the_data_beside_it(void **state)
 static void another_ttl_is_not_what_was_wanted(void **state)
 {
     struct bench *bench = *state;
-    struct record_set held = www();
-    held.ttl_s = 60;
+    struct record_set answered = www();
+    answered.ttl_s = 60;
     send_and_read_back(bench, www(), "www.example.com", A);
-    say_set(bench, "www.example.com", held);
+    say_set(bench, "www.example.com", answered);
     expect_done(bench);
     check_change(bench, 0, 400, "INVALID_RECORD", "it holds A 192.0.2.1 (TTL 60)");
 }
@@ -623,9 +623,9 @@ static void order_and_spelling_of_values_do_not_count(void **state)
 {
     struct bench *bench = *state;
     const struct text wanted[] = {TEXT("2001:DB8:0:0::1"), TEXT("2001:db8::2")};
-    const struct text held[] = {TEXT("2001:db8::2"), TEXT("2001:db8::1")};
+    const struct text answered[] = {TEXT("2001:db8::2"), TEXT("2001:db8::1")};
     send_and_read_back(bench, set_of(RECORD_AAAA, "six", 60, wanted, 2), "six.example.com", 28);
-    say_set(bench, "six.example.com", set_of(RECORD_AAAA, "@", 60, held, 2));
+    say_set(bench, "six.example.com", set_of(RECORD_AAAA, "@", 60, answered, 2));
     expect_done(bench);
     assert_true(bench->changes[0].outcome.is_done);
 }
@@ -896,12 +896,12 @@ static void cname_at_the_apex_can_be_removed(void **state)
 static void name_servers_of_the_apex_are_replaced_one_by_one(void **state)
 {
     struct bench *bench = *state;
-    const struct text held[] = {TEXT("ns1.example.com"), TEXT("ns2.example.com")};
+    const struct text answered[] = {TEXT("ns1.example.com"), TEXT("ns2.example.com")};
     const struct text wanted[] = {TEXT("ns3.example.com"), TEXT("NS1.example.com.")};
     want(bench, CHANGE_SET, set_of(RECORD_NS, "@", 300, wanted, 2));
     begin(bench);
     expect_query(bench, "example.com", NS);
-    say_set(bench, "example.com", set_of(RECORD_NS, "@", 300, held, 2));
+    say_set(bench, "example.com", set_of(RECORD_NS, "@", 300, answered, 2));
     expect_update(bench, 1, 1);
     assert_int_equal(bench->request.answers[0].value_count, 2);
     struct text octets = bench->asked.dns.octets;
@@ -912,11 +912,11 @@ static void name_servers_of_the_apex_are_replaced_one_by_one(void **state)
 static void name_servers_of_the_apex_with_another_ttl_go_and_come_anew(void **state)
 {
     struct bench *bench = *state;
-    const struct text held[] = {TEXT("ns1.example.com"), TEXT("ns2.example.com")};
-    want(bench, CHANGE_SET, set_of(RECORD_NS, "@", 60, held, 1));
+    const struct text answered[] = {TEXT("ns1.example.com"), TEXT("ns2.example.com")};
+    want(bench, CHANGE_SET, set_of(RECORD_NS, "@", 60, answered, 1));
     begin(bench);
     expect_query(bench, "example.com", NS);
-    say_set(bench, "example.com", set_of(RECORD_NS, "@", 300, held, 2));
+    say_set(bench, "example.com", set_of(RECORD_NS, "@", 300, answered, 2));
     expect_update(bench, 1, 2);
     assert_int_equal(bench->request.answers[0].value_count, 1);
 }
@@ -1129,7 +1129,7 @@ static void refuse_key(struct bench *bench, unsigned code)
     reply.len -= mac_len;
     size_t rdata_at = mac_at - 10 - strlen("_hmac-sha256_") - 2;
     reply.at[rdata_at + 1] = (char)(reply.at[rdata_at + 1] - (char)mac_len);
-    hear_octets(bench, buffer_text(&reply));
+    handle_octets(bench, buffer_text(&reply));
 }
 
 static void key_that_the_server_refuses_is_named(void **state)
@@ -1196,8 +1196,8 @@ static void unwanted_answer_is_named_when_the_time_is_over(void **state)
     expect_update(bench, 1, 1);
     write_reply(bench, &said, &octets);
     const struct dns_reply reply = {.is_timeout = true, .octets = buffer_text(&octets)};
-    rfc2136_provider.hear(bench->exchange, &bench->moment,
-                          &(struct heard){.kind = ASK_DNS, .dns = &reply});
+    rfc2136_provider.handle_reply(bench->exchange, &bench->moment,
+                                  &(struct ask_result){.kind = ASK_DNS, .dns = &reply});
     expect_done(bench);
     check_change(bench, 0, 503, "SERVER_ERROR", "(REFUSED) is not signed");
     check_change(bench, 0, 503, "SERVER_ERROR", "check the TSIG key signpost.key");
@@ -1366,7 +1366,7 @@ static void health_wants_the_zones_soa(void **state)
     expect_query(bench, "example.com", SOA);
     buffer_add(&reply, soa_reply, sizeof soa_reply - 1);
     assert_true(tsig_sign(&reply, &bench->key, UNIX_S, &bench->mac, &mac, NULL));
-    hear_octets(bench, buffer_text(&reply));
+    handle_octets(bench, buffer_text(&reply));
     expect_done(bench);
     assert_true(bench->job.health.is_done);
     assert_null(bench->job.health.error);

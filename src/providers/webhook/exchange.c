@@ -292,8 +292,8 @@ static void advise_inline(struct exchange *exchange, struct change *change,
     change->outcome.error = error;
 }
 
-static void hear_change(struct exchange *exchange, const struct moment *moment,
-                        const struct http_reply *reply)
+static void handle_change(struct exchange *exchange, const struct moment *moment,
+                          const struct http_reply *reply)
 {
     struct change *change = &exchange->job->changes[0];
     change->outcome = (struct outcome){0};
@@ -304,8 +304,8 @@ static void hear_change(struct exchange *exchange, const struct moment *moment,
     advise_inline(exchange, change, reply);
 }
 
-static void hear_health(struct exchange *exchange, const struct moment *moment,
-                        const struct http_reply *reply)
+static void handle_health(struct exchange *exchange, const struct moment *moment,
+                          const struct http_reply *reply)
 {
     struct job *job = exchange->job;
     job->health = (struct outcome){0};
@@ -314,19 +314,19 @@ static void hear_health(struct exchange *exchange, const struct moment *moment,
     note_previous_key(exchange, &job->health);
 }
 
-void webhook_hear(void *at, const struct moment *moment, const struct heard *heard)
+void webhook_handle_reply(void *at, const struct moment *moment, const struct ask_result *result)
 {
     struct exchange *exchange = at;
     if (exchange->step == STEP_PAUSE) {
         exchange->step = STEP_REQUEST;
         return;
     }
-    if (try_again(exchange, heard->http, moment))
+    if (try_again(exchange, result->http, moment))
         return;
     if (exchange->job->kind == JOB_HEALTH)
-        hear_health(exchange, moment, heard->http);
+        handle_health(exchange, moment, result->http);
     else
-        hear_change(exchange, moment, heard->http);
-    learn(exchange, heard->http);
+        handle_change(exchange, moment, result->http);
+    learn(exchange, result->http);
     exchange->step = STEP_DONE;
 }

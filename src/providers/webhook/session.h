@@ -41,5 +41,6 @@ extern const struct provider webhook_provider;
 
 void *webhook_begin(void *session, struct job *job);
 enum ask_kind webhook_ask(void *exchange, const struct moment *moment, struct ask *out);
-void webhook_hear(void *exchange, const struct moment *moment, const struct heard *heard);
+void webhook_handle_reply(void *exchange, const struct moment *moment,
+                          const struct ask_result *result);
 void webhook_end(void *exchange);

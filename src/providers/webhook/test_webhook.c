@@ -577,8 +577,8 @@ static void say_with(struct bench *bench, int status, const char *body, const ch
     struct http_reply reply = reply_of(status, body);
     reply.headers = &header;
     reply.header_count = name ? 1 : 0;
-    const struct heard heard = {.kind = ASK_HTTP, .http = &reply};
-    webhook_provider.hear(bench->exchange, &bench->moment, &heard);
+    const struct ask_result result = {.kind = ASK_HTTP, .http = &reply};
+    webhook_provider.handle_reply(bench->exchange, &bench->moment, &result);
 }
 
 static void say(struct bench *bench, int status, const char *body)
@@ -681,7 +681,8 @@ static void stale_with_retry_after_waits_once_and_signs_anew(void **state)
                      ASK_WAIT);
     assert_int_equal(bench->asked.wait_ms, 3000);
     bench->moment.unix_ms += 3000;
-    webhook_provider.hear(bench->exchange, &bench->moment, &(struct heard){.kind = ASK_WAIT});
+    webhook_provider.handle_reply(bench->exchange, &bench->moment,
+                                  &(struct ask_result){.kind = ASK_WAIT});
     expect_request(bench, "POST", "http://dns.example.com/records");
     assert_string_equal(header_of(bench, "X-DNS-Timestamp"), "2025-12-30T10:00:03Z");
     say_with(bench, 401, FAILURE("TIMESTAMP_STALE"), "Retry-After", "3");
@@ -825,11 +826,11 @@ static void failed_transport_marks_the_job(void **state)
 {
     struct bench *bench = *state;
     struct http_reply reply = {.failure = HTTP_TIMEOUT};
-    const struct heard heard = {.kind = ASK_HTTP, .http = &reply};
+    const struct ask_result result = {.kind = ASK_HTTP, .http = &reply};
     open_session(bench, PLAIN, "k", NULL);
     begin(bench, CHANGE_SET, www());
     expect_request(bench, "POST", "http://dns.example.com/records");
-    webhook_provider.hear(bench->exchange, &bench->moment, &heard);
+    webhook_provider.handle_reply(bench->exchange, &bench->moment, &result);
     expect_done(bench);
     assert_true(bench->job.is_transport_failure);
     begin(bench, CHANGE_SET, www());

@@ -151,6 +151,6 @@ const struct provider webhook_provider = {
     .fingerprint = webhook_fingerprint,
     .begin = webhook_begin,
     .ask = webhook_ask,
-    .hear = webhook_hear,
+    .handle_reply = webhook_handle_reply,
     .end = webhook_end,
 };

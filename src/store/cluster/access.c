@@ -134,7 +134,7 @@ static bool is_sister(const struct question *a, const struct question *b)
     return a->right == b->right && a->verb == b->verb;
 }
 
-static bool was_told(const struct access *access, const struct question *question)
+static bool was_reported(const struct access *access, const struct question *question)
 {
     for (size_t i = 0; i < access->count; i++)
         if (access->questions[i].result == MISSING && is_sister(&access->questions[i], question))
@@ -148,7 +148,7 @@ static bool is_to_read(const char *verb)
 }
 
 // Of a dispensable kind that cannot be read the watch says so, in one line.
-static bool is_told_by_watch(const struct access *access, const struct question *question)
+static bool is_reported_by_watch(const struct access *access, const struct question *question)
 {
     if (!question->right->is_dispensable)
         return false;
@@ -162,10 +162,10 @@ static bool is_told_by_watch(const struct access *access, const struct question 
 
 static void judge(struct access *access, struct question *question, bool is_allowed)
 {
-    bool is_news = !is_allowed && !was_told(access, question);
+    bool is_news = !is_allowed && !was_reported(access, question);
     bool was_missing = question->result == MISSING;
     question->result = is_allowed ? ALLOWED : MISSING;
-    if (is_news && !is_told_by_watch(access, question))
+    if (is_news && !is_reported_by_watch(access, question))
         log_missing(access, question);
     if (is_allowed && was_missing)
         log_line(access->log, LOG_INFO, "a right was given", LOG_TEXT("verb", question->verb),
@@ -207,7 +207,7 @@ static void write_review(struct buffer *out, const struct question *question)
     value_write_json(out, root);
 }
 
-static void hear(void *context, const struct api_reply *reply);
+static void handle_reply(void *context, const struct api_reply *reply);
 
 static void ask(struct access *access)
 {
@@ -219,7 +219,7 @@ static void ask(struct access *access)
         .body = buffer_text(&body),
         .timeout_ms = CALL_MS,
     };
-    access->call = api_send(access->api, &request, hear, access);
+    access->call = api_send(access->api, &request, handle_reply, access);
 }
 
 static bool is_any_missing(const struct access *access)
@@ -249,7 +249,7 @@ static bool is_passing(const struct api_reply *reply)
            reply->status == 401;
 }
 
-static void hear_result(struct access *access, const struct api_reply *reply)
+static void handle_result(struct access *access, const struct api_reply *reply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct value *tree = value_read_json(arena, reply->body, &value_reply_limits, NULL);
@@ -278,12 +278,12 @@ static void give_up(struct access *access, const struct api_reply *reply)
         loop_timer_set(access->world.loop, &access->timer, AGAIN_MS);
 }
 
-static void hear(void *context, const struct api_reply *reply)
+static void handle_reply(void *context, const struct api_reply *reply)
 {
     struct access *access = context;
     access->call = NULL;
     if (reply->is_ok)
-        hear_result(access, reply);
+        handle_result(access, reply);
     else if (is_passing(reply))
         loop_timer_set(access->world.loop, &access->timer,
                        reply->error.retry_ms > RETRY_MS ? reply->error.retry_ms : RETRY_MS);

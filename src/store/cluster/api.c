@@ -17,9 +17,9 @@ enum {
     BODY_MAX = 3 * 1024 * 1024,
     REFUSED_FIRST_MS = 800, // wait after a refused credential; doubles
     REFUSED_MAX_MS = 30 * 1000,
-    REFUSED_TELL_MS = 60 * 1000,
+    REFUSED_REPORT_MS = 60 * 1000,
     HTTP_UNAUTHORIZED = 401,
-    TELL_MS = 10 * 1000, // between two lines on refused writes
+    REPORT_MS = 10 * 1000, // between two lines on refused writes
 };
 
 #if defined(__x86_64__)
@@ -50,7 +50,7 @@ struct refusal {
     unsigned times; // in a row; 0: it is not refused
     int64_t wait_ms;
     int64_t stepped_ms; // when wait_ms was set
-    int64_t told_ms;
+    int64_t reported_ms;
     char text[ERROR_TEXT_MAX];
 };
 
@@ -63,7 +63,7 @@ struct api {
     struct api_counts counts;
     struct api_warnings warnings;
     struct refusal refusal;
-    int64_t told_ms; // mono, of the last line on a refused write; 0: none
+    int64_t reported_ms; // mono, of the last line on a refused write; 0: none
     char host[300];
     struct buffer server; // URL without a trailing "/"
 };
@@ -150,9 +150,9 @@ static void note_refused(struct api *api, struct api_reply *reply)
     struct error err = reply->error;
     error_prefix(&err, "the server refuses the credential of %s: ", api->access->source);
     memcpy(refusal->text, err.text, sizeof refusal->text);
-    if (refusal->told_ms && now - refusal->told_ms < REFUSED_TELL_MS)
+    if (refusal->reported_ms && now - refusal->reported_ms < REFUSED_REPORT_MS)
         return;
-    refusal->told_ms = now;
+    refusal->reported_ms = now;
     log_line(api->log, LOG_WARN, "API server refuses our credential", LOG_TEXT("server", api->host),
              LOG_TEXT("from", api->access->source), LOG_TEXT("error", reply->error.text),
              LOG_TEXT("auditId", reply->audit_id), LOG_END);
@@ -195,11 +195,11 @@ static enum log_level choose_level(struct api *api, const struct api_call *call,
 {
     enum fault fault = reply->error.fault;
     bool is_bad = fault == FAULT_SPEC || fault == FAULT_AUTH || reply->status >= 500;
-    bool is_due = !api->told_ms || now_ms(api) - api->told_ms >= TELL_MS;
+    bool is_due = !api->reported_ms || now_ms(api) - api->reported_ms >= REPORT_MS;
     if (!is_bad || !is_due || reply->status == HTTP_UNAUTHORIZED ||
         !strcmp(call->request.method, "GET"))
         return LOG_DEBUG;
-    api->told_ms = now_ms(api);
+    api->reported_ms = now_ms(api);
     return LOG_WARN;
 }
 
@@ -254,7 +254,7 @@ static void answered(void *context, const struct http_reply *reply)
     struct api_call *call = context;
     call->http = NULL;
     count(call, reply);
-    api_warnings_tell(&call->api->warnings, reply, call->api->log);
+    api_warnings_report(&call->api->warnings, reply, call->api->log);
     if (reply->is_tls)
         identity_doubt(call->api->identity);
     if (!is_to_be_retried(call, reply)) {

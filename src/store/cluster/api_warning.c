@@ -30,8 +30,8 @@ static bool is_new(struct api_warnings *warnings, uint64_t hash)
     return true;
 }
 
-void api_warnings_tell(struct api_warnings *warnings, const struct http_reply *reply,
-                       struct log *log)
+void api_warnings_report(struct api_warnings *warnings, const struct http_reply *reply,
+                         struct log *log)
 {
     for (size_t i = 0; i < reply->header_count; i++) {
         AUTO_BUFFER text = {0};

@@ -16,5 +16,5 @@ struct api_warnings {
     size_t count;
 };
 // Logs the texts of its Warning headers (RFC 7234 section 5.5, code 299) that were not told yet.
-void api_warnings_tell(struct api_warnings *warnings, const struct http_reply *reply,
-                       struct log *log);
+void api_warnings_report(struct api_warnings *warnings, const struct http_reply *reply,
+                         struct log *log);

@@ -170,7 +170,7 @@ static bool is_true(const struct value *map, const char *key)
     return found && found->type == VALUE_BOOL && found->boolean;
 }
 
-static void hear_access(void *context, const struct api_reply *reply)
+static void handle_access(void *context, const struct api_reply *reply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct entry *entry = context;
@@ -216,12 +216,12 @@ static void ask_access(struct entry *entry, const struct value *user)
     buffer_add_text(&body, "\"nonResourceAttributes\":{\"verb\":\"get\",\"path\":");
     value_write_json_text(&body, text_of(entry->bearers->path));
     buffer_add_text(&body, "}}}");
-    send(entry, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &body, hear_access);
+    send(entry, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &body, handle_access);
 }
 
 // ---- who is it? ---------------------------------------------------------------------------------
 
-static void hear_token(void *context, const struct api_reply *reply)
+static void handle_token(void *context, const struct api_reply *reply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct entry *entry = context;
@@ -243,7 +243,7 @@ static void ask_token(struct entry *entry, struct text token)
                            "\"spec\":{\"token\":");
     value_write_json_text(&body, token);
     buffer_add_text(&body, "}}");
-    send(entry, "/apis/authentication.k8s.io/v1/tokenreviews", &body, hear_token);
+    send(entry, "/apis/authentication.k8s.io/v1/tokenreviews", &body, handle_token);
     secret_wipe(body.at, body.len);
 }
 

@@ -62,7 +62,7 @@ static void on_owner(void *context, const char *owner_id, const struct error *er
 // ---- operations ---------------------------------------------------------------------------------
 
 // What is held by name needs no first pass: each object says for itself whether it is known.
-static void tell_by_name(void *context)
+static void report_by_name(void *context)
 {
     struct cluster *cluster = context;
     for (size_t i = 0; i < cluster->kind_count; i++)
@@ -76,7 +76,7 @@ static void follow(struct cluster *cluster)
         access_start(cluster->access);
     for (size_t i = 0; i < cluster->feed_count; i++)
         watch_start(cluster->feeds[i].watch);
-    held_start(cluster);
+    named_watch_start(cluster);
     loop_timer_set(cluster->world.loop, &cluster->started_timer, 0);
 }
 
@@ -162,55 +162,55 @@ static void cluster_drop_owned_object(struct store *store, const struct object *
     writes_drop_owned_object(of(store), seen, done, context);
 }
 
-static void cluster_read_pages(struct store *store, const char *label, const char *prefix,
-                               store_done *done, void *context)
+static void cluster_read_shards(struct store *store, const char *label, const char *prefix,
+                                store_done *done, void *context)
 {
-    pages_read(of(store), label, prefix, done, context);
+    shards_read(of(store), label, prefix, done, context);
 }
 
-static void cluster_put_page(struct store *store, const struct store_page_put *put,
-                             store_done *done, void *context)
-{
-    writes_put_page(of(store), put, done, context);
-}
-
-static void cluster_drop_page(struct store *store, const char *name, const char *version,
+static void cluster_put_shard(struct store *store, const struct store_shard_put *put,
                               store_done *done, void *context)
 {
-    writes_drop_page(of(store), name, version, done, context);
+    writes_put_shard(of(store), put, done, context);
 }
 
-static void note_of_lease(struct cluster *cluster, const struct store_note *note)
+static void cluster_drop_shard(struct store *store, const char *name, const char *version,
+                               store_done *done, void *context)
 {
-    struct store_note noted = *note;
+    writes_drop_shard(of(store), name, version, done, context);
+}
+
+static void publish_lease_event(struct cluster *cluster, const struct kube_event *event)
+{
+    struct kube_event noted = *event;
     struct object *lease = lease_object(cluster->lease);
     noted.regarding = lease;
     if (lease)
-        notes_add(cluster->notes, &noted);
+        kube_events_add(cluster->kube_events, &noted);
     object_unref(lease);
 }
 
-static void cluster_note(struct store *store, const struct store_note *note)
+static void cluster_publish_event(struct store *store, const struct kube_event *event)
 {
-    if (note->regarding)
-        notes_add(of(store)->notes, note);
+    if (event->regarding)
+        kube_events_add(of(store)->kube_events, event);
     else if (of(store)->lease)
-        note_of_lease(of(store), note);
+        publish_lease_event(of(store), event);
 }
 
 static void cluster_want(struct store *store, const struct object_ref_key *key, bool is_wanted)
 {
-    held_want(of(store), key, is_wanted);
+    named_watch_want(of(store), key, is_wanted);
 }
 
 static bool cluster_knows(const struct store *store, const struct object_ref_key *key)
 {
-    return held_knows(of_const(store), key);
+    return named_watch_knows(of_const(store), key);
 }
 
 static const char *cluster_unreadable(const struct store *store, const struct object_ref_key *key)
 {
-    return held_unreadable(of_const(store), key);
+    return named_watch_unreadable(of_const(store), key);
 }
 
 static bool cluster_may_write(const struct store *store)
@@ -233,7 +233,7 @@ static void cluster_flush(struct store *store)
 static void released(void *context)
 {
     struct cluster *cluster = context;
-    notes_flush(cluster->notes, FLUSH_MS, cluster->left, cluster->left_context);
+    kube_events_flush(cluster->kube_events, FLUSH_MS, cluster->left, cluster->left_context);
 }
 
 static void cluster_leave(struct store *store, void (*left)(void *context), void *context)
@@ -251,13 +251,13 @@ static void cluster_free(struct store *store)
 {
     struct cluster *cluster = of(store);
     writes_done(cluster);
-    pages_done(cluster);
-    held_done(cluster);
+    shards_done(cluster);
+    named_watch_done(cluster);
     for (size_t i = 0; i < cluster->feed_count; i++)
         feed_done(&cluster->feeds[i]);
     lease_free(cluster->lease);
     owner_look_free(cluster->owner_look);
-    notes_free(cluster->notes);
+    kube_events_free(cluster->kube_events);
     access_free(cluster->access);
     api_free(cluster->api);
     loop_timer_cancel(cluster->world.loop, &cluster->started_timer);
@@ -290,9 +290,9 @@ static size_t cluster_checks(struct store *store, struct store_check *out, size_
         out[count++] = lease_check(cluster->lease);
     for (size_t i = 0; i < cluster->feed_count && count < capacity; i++)
         out[count++] = watch_check(cluster->feeds[i].watch);
-    list_each (held, &cluster->held)
+    list_each (named, &cluster->named)
         if (count < capacity)
-            out[count++] = held_check(held);
+            out[count++] = named_watch_check(named);
     if (cluster->access)
         count += access_checks(cluster->access, out + count, capacity - count);
     return count;
@@ -387,7 +387,7 @@ static void cluster_write_metrics(const struct store *store, struct buffer *out)
     api_write_metrics(cluster->api, out);
     if (cluster->lease)
         lease_write_metrics(cluster->lease, out);
-    notes_write_metrics(cluster->notes, out);
+    kube_events_write_metrics(cluster->kube_events, out);
 }
 
 // A reader has no lease, but was told, or has looked.
@@ -412,10 +412,10 @@ static const struct store_ops cluster_ops = {
     .put = cluster_put,
     .put_owned_object = cluster_put_owned_object,
     .drop_owned_object = cluster_drop_owned_object,
-    .read_pages = cluster_read_pages,
-    .put_page = cluster_put_page,
-    .drop_page = cluster_drop_page,
-    .note = cluster_note,
+    .read_shards = cluster_read_shards,
+    .put_shard = cluster_put_shard,
+    .drop_shard = cluster_drop_shard,
+    .publish_event = cluster_publish_event,
     .checks = cluster_checks,
     .flush = cluster_flush,
     .free = cluster_free,
@@ -560,13 +560,13 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
     cluster->address = buffer_steal(&address);
     cluster->own_namespace = mem_copy_text(options->own_namespace);
     cluster->api = api_new(world, log, options->access);
-    cluster->notes =
-        notes_new(world, log, cluster->api, &cluster->memory.versions, options->instance);
+    cluster->kube_events =
+        kube_events_new(world, log, cluster->api, &cluster->memory.versions, options->instance);
     cluster->writes.window = options->max_in_flight;
     cluster->writes.tokens = options->burst;
     cluster->writes.filled_ms = loop_mono_ms(world->loop);
-    cluster->started_timer = (struct loop_timer){.call = tell_by_name, .context = cluster};
-    cluster->dropped_timer = (struct loop_timer){.call = held_sweep, .context = cluster};
+    cluster->started_timer = (struct loop_timer){.call = report_by_name, .context = cluster};
+    cluster->dropped_timer = (struct loop_timer){.call = named_watch_sweep, .context = cluster};
     keep_namespaces(cluster, options->namespaces);
     keep_kinds(cluster, options->kinds, options->kind_count);
     if (!options->is_reading)

@@ -73,8 +73,8 @@ void election_read(struct election *election, const struct election_sight *sight
     election->try_ms = election->is_held ? now_ms : now_ms + poll_ms;
 }
 
-void election_heard(struct election *election, const struct election_sight *sight, int64_t now_ms,
-                    int64_t poll_ms)
+void election_observe(struct election *election, const struct election_sight *sight, int64_t now_ms,
+                      int64_t poll_ms)
 {
     if (!election->is_held) {
         election_read(election, sight, now_ms, poll_ms);

@@ -62,8 +62,8 @@ struct election_next election_next(const struct election *election, int64_t now_
 void election_read(struct election *election, const struct election_sight *sight, int64_t now_ms,
                    int64_t poll_ms);
 // What a watch showed: late, perhaps. It never ends our hold by itself; a read has to confirm it.
-void election_heard(struct election *election, const struct election_sight *sight, int64_t now_ms,
-                    int64_t poll_ms);
+void election_observe(struct election *election, const struct election_sight *sight, int64_t now_ms,
+                      int64_t poll_ms);
 // A write that makes us the holder succeeded.
 void election_won(struct election *election, const struct election_sight *sight, int64_t sent_ms);
 // A write was refused, since someone wrote first.

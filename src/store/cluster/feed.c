@@ -8,8 +8,8 @@ enum { IDENTITY_MAX = 253, VERSION_MAX = 128 };
 
 // ---- one state ----------------------------------------------------------------------------------
 
-static void tell(struct cluster *cluster, enum store_event_type type, const struct object *object,
-                 const struct object *old, bool is_initial)
+static void report_event(struct cluster *cluster, enum store_event_type type,
+                         const struct object *object, const struct object *old, bool is_initial)
 {
     const struct store_event event = {
         .type = type, .object = object, .old = old, .is_initial = is_initial};
@@ -60,11 +60,11 @@ static bool is_known_state(const struct object *cached, const struct identity *i
 }
 
 // The last state that was seen, as the final one: what was finished is not known.
-static void tell_lost(struct cluster *cluster, const struct object *object, bool is_initial)
+static void report_lost(struct cluster *cluster, const struct object *object, bool is_initial)
 {
     struct object *last = object_graft(object, object);
     last->is_lost = object->has_finalizer;
-    tell(cluster, STORE_DELETED, last, object, is_initial);
+    report_event(cluster, STORE_DELETED, last, object, is_initial);
     object_unref(last);
 }
 
@@ -91,12 +91,12 @@ void file_object(struct cluster *cluster, const struct store_kind *type, const s
     const struct object *old =
         how->is_reply ? cache_replace(cache, object) : cache_put(cache, object);
     if (old && !is_same_object(old, &identity)) {
-        tell_lost(cluster, old, how->is_initial);
+        report_lost(cluster, old, how->is_initial);
         object_unref(old);
         old = NULL;
     }
     if (!how->is_silent)
-        tell(cluster, old ? STORE_MODIFIED : STORE_ADDED, object, old, how->is_initial);
+        report_event(cluster, old ? STORE_MODIFIED : STORE_ADDED, object, old, how->is_initial);
     object_unref(old);
 }
 
@@ -126,7 +126,7 @@ void file_deleted(struct cluster *cluster, const struct store_kind *type, const 
     last->is_lost = last->has_finalizer;
     const struct object *taken =
         cache_take(cluster->store.cache, type->kind, identity.namespace_, identity.name);
-    tell(cluster, STORE_DELETED, last, taken, false);
+    report_event(cluster, STORE_DELETED, last, taken, false);
     object_unref(taken);
     object_unref(last);
 }
@@ -277,8 +277,8 @@ void feed_done(struct feed *feed)
     free(feed->namespace_);
 }
 
-bool feed_has_told(const struct cluster *cluster, const struct store_kind *type,
-                   const struct value *tree)
+bool feed_has_reported(const struct cluster *cluster, const struct store_kind *type,
+                       const struct value *tree)
 {
     struct identity identity;
     int64_t version, position;

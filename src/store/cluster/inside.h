@@ -3,17 +3,17 @@
 #include "base/list.h"
 #include "store/cache.h"
 #include "store/cluster/cluster.h"
-#include "store/cluster/notes.h"
+#include "store/cluster/kube_events.h"
 #include "store/cluster/watch.h"
 
 // The cluster store from within.
 //
 //     cluster.c   opening, the operations, checks, metrics
 //     feed.c      what a watch brings: into the cache, and told
-//     held.c      objects that are held by name
+//     named_watch.c      objects that are held by name
 //     write.c, write_window.c, write_body.c, write_exchange.c   apply, remove_finalizer,
 //                 patch_status, put, children, get: a queue and a window
-//     pages.c     pages of ledgers: reading them, and what a write of one sends
+//     shards.c     pages of ledgers: reading them, and what a write of one sends
 //     api.c, watch.c, lease.c, notes.c   the exchanges, each without the store
 
 // One list and watch whose objects go to the cache.
@@ -28,7 +28,7 @@ struct feed {
 };
 
 // An object that is held by name.
-struct held {
+struct named_watch {
     struct link link;
     struct cluster *cluster;
     const struct store_kind *type;
@@ -45,7 +45,7 @@ struct held {
 };
 
 struct write;
-struct page_read;
+struct shard_read;
 
 // Writes that wait, in order of arrival.
 struct write_line {
@@ -84,7 +84,7 @@ struct cluster {
     char *owner_id;                // as given; of a reader, as the Lease has it; or NULL
     struct owner_look *owner_look; // of a reader, until it is known
     struct error owner_fault;      // why it is not
-    struct notes *notes;
+    struct kube_events *kube_events;
     struct access *access; // or NULL
     struct watch_memory memory;
     char **namespaces; // NULL-terminated; NULL: all
@@ -93,12 +93,12 @@ struct cluster {
     size_t kind_count;
     struct feed *feeds;
     size_t feed_count;
-    LIST_OF(struct held) held;
-    LIST_OF(struct held) dropped;
+    LIST_OF(struct named_watch) named;
+    LIST_OF(struct named_watch) dropped;
     struct loop_timer dropped_timer;
     struct loop_timer started_timer; // kinds that are held by name are synced from then on
     struct writes writes;
-    LIST_OF(struct page_read) page_reads;
+    LIST_OF(struct shard_read) shard_reads;
     char *own_namespace;
     char *address;
     char *holder;
@@ -128,17 +128,17 @@ void file_object(struct cluster *cluster, const struct store_kind *type, const s
 void file_deleted(struct cluster *cluster, const struct store_kind *type, const struct value *tree);
 void file_gone(struct cluster *cluster, const struct object *object); // its end was not seen
 // Has the stream of its kind been past this state? Then the cache knows better.
-bool feed_has_told(const struct cluster *cluster, const struct store_kind *type,
-                   const struct value *tree);
+bool feed_has_reported(const struct cluster *cluster, const struct store_kind *type,
+                       const struct value *tree);
 
-// held.c
-void held_want(struct cluster *cluster, const struct object_ref_key *key, bool is_wanted);
-bool held_knows(const struct cluster *cluster, const struct object_ref_key *key);
-const char *held_unreadable(const struct cluster *cluster, const struct object_ref_key *key);
-struct store_check held_check(struct held *held);
-void held_start(struct cluster *cluster);
-void held_sweep(void *context);
-void held_done(struct cluster *cluster);
+// named_watch.c
+void named_watch_want(struct cluster *cluster, const struct object_ref_key *key, bool is_wanted);
+bool named_watch_knows(const struct cluster *cluster, const struct object_ref_key *key);
+const char *named_watch_unreadable(const struct cluster *cluster, const struct object_ref_key *key);
+struct store_check named_watch_check(struct named_watch *named);
+void named_watch_start(struct cluster *cluster);
+void named_watch_sweep(void *context);
+void named_watch_done(struct cluster *cluster);
 
 // write.c, write_window.c
 void writes_apply(struct cluster *cluster, const struct store_apply *apply, store_done *done,
@@ -156,18 +156,18 @@ void writes_drop_owned_object(struct cluster *cluster, const struct object *seen
                               void *context);
 void writes_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
                 void *context);
-void writes_put_page(struct cluster *cluster, const struct store_page_put *put, store_done *done,
-                     void *context);
-void writes_drop_page(struct cluster *cluster, const char *name, const char *version,
-                      store_done *done, void *context);
+void writes_put_shard(struct cluster *cluster, const struct store_shard_put *put, store_done *done,
+                      void *context);
+void writes_drop_shard(struct cluster *cluster, const char *name, const char *version,
+                       store_done *done, void *context);
 void writes_fence(struct cluster *cluster); // all that is under way is broken off
 void writes_done(struct cluster *cluster);  // dropped without a reply
 
-// pages.c
-extern const struct kind page_kind; // ConfigMap, only to name it
-void pages_read(struct cluster *cluster, const char *label, const char *prefix, store_done *done,
-                void *context);
+// shards.c
+extern const struct kind shard_kind; // ConfigMap, only to name it
+void shards_read(struct cluster *cluster, const char *label, const char *prefix, store_done *done,
+                 void *context);
 // The body of its creation, or of the patch that replaces the state that was seen.
-struct value *page_body(struct arena *arena, const char *own_namespace,
-                        const struct store_page_put *put);
-void pages_done(struct cluster *cluster); // dropped without a reply
+struct value *shard_body(struct arena *arena, const char *own_namespace,
+                         const struct store_shard_put *put);
+void shards_done(struct cluster *cluster); // dropped without a reply

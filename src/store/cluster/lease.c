@@ -50,7 +50,7 @@ bool lease_may_go_on(const struct lease *lease)
     return !lease->is_elected || election_may_go_on(&lease->election, lease_now(lease));
 }
 
-static void tell_lost(struct lease *lease)
+static void report_lost(struct lease *lease)
 {
     bool is_lost = lease->is_elected && !lease->election.is_held && !lease->is_releasing;
     lease->is_leading = false;
@@ -62,7 +62,7 @@ static void tell_lost(struct lease *lease)
     lease->sink.leading(lease->sink.context, false);
 }
 
-static void tell_held(struct lease *lease)
+static void report_held(struct lease *lease)
 {
     lease->is_leading = true;
     lease->is_unfenced = true;
@@ -94,7 +94,7 @@ void lease_enter(struct lease *lease)
     if (lease->given && !*lease->owner_id && !lease->is_over)
         lease_owner_adopt(lease, text_of(lease->given));
     if (lease->is_leading && !holds(lease))
-        tell_lost(lease);
+        report_lost(lease);
     if (lease->is_unfenced && !lease_may_go_on(lease)) {
         lease->is_unfenced = false;
         lease->sink.fenced(lease->sink.context);
@@ -105,7 +105,7 @@ void lease_leave(struct lease *lease)
 {
     lease_enter(lease);
     if (!lease->is_leading && holds(lease))
-        tell_held(lease);
+        report_held(lease);
     set_fence(lease);
     lease_drive(lease);
 }
@@ -175,7 +175,7 @@ static void heard(void *context, bool is_deleted, const struct value *tree)
         lease_alone_warn(lease, &sight);
     if (!lease->election.is_held)
         sight = lease_see(lease, is_deleted ? NULL : tree);
-    election_heard(&lease->election, &sight, lease_now(lease), look_ms(lease));
+    election_observe(&lease->election, &sight, lease_now(lease), look_ms(lease));
     lease_leave(lease);
 }
 

@@ -64,6 +64,6 @@ void lease_write_metrics(const struct lease *lease, struct buffer *out);
 
 // What it takes; the first are for the Lease of that name.
 extern const struct kube_right lease_rights[];
-extern const struct kube_right lease_note_rights[];    // for Events about it
+extern const struct kube_right lease_event_rights[];   // for Events about it
 const char *lease_owner_id(const struct lease *lease); // NULL: not known
 extern const struct kube_right lease_owner_rights[];   // without an owner id that is given

@@ -80,7 +80,7 @@ static const struct value *tree_of(struct arena *arena, const struct api_reply *
     return NULL;
 }
 
-static void read_heard(struct lease *lease, const struct value *tree)
+static void read_answered(struct lease *lease, const struct value *tree)
 {
     struct election_sight sight = lease_see(lease, tree);
     trouble_ends(lease);
@@ -100,7 +100,7 @@ static void write_is_lost(struct lease *lease, const struct election_sight *sigh
     lease->not_before_ms = lease_now(lease) + lease_poll_ms(lease);
 }
 
-static void write_heard(struct lease *lease, const struct value *tree)
+static void write_answered(struct lease *lease, const struct value *tree)
 {
     struct election_sight sight = lease_see(lease, tree);
     bool is_ours = sight.holder == HOLDER_SELF;
@@ -115,7 +115,7 @@ static void write_heard(struct lease *lease, const struct value *tree)
         election_read(&lease->election, &sight, lease_now(lease), lease_poll_ms(lease));
 }
 
-static void release_heard(struct lease *lease, const struct value *tree)
+static void release_answered(struct lease *lease, const struct value *tree)
 {
     lease_see(lease, tree);
     lease->may_be_ours = false;
@@ -131,22 +131,22 @@ static void clashed(struct lease *lease)
         lease->not_before_ms = lease_now(lease) + ELECTION_CLASH_MS;
 }
 
-static void (*const heard_by_errand[])(struct lease *lease, const struct value *tree) = {
-    [ERRAND_READ] = read_heard,
-    [ERRAND_WRITE] = write_heard,
-    [ERRAND_RELEASE] = release_heard,
+static void (*const answered_by_errand[])(struct lease *lease, const struct value *tree) = {
+    [ERRAND_READ] = read_answered,
+    [ERRAND_WRITE] = write_answered,
+    [ERRAND_RELEASE] = release_answered,
 };
 
-static void lease_heard(struct lease *lease, const struct api_reply *reply)
+static void lease_answered(struct lease *lease, const struct api_reply *reply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct error err = reply->error;
     const struct value *tree = reply->is_ok ? tree_of(arena, reply, &err) : NULL;
     bool is_read = lease->errand == ERRAND_READ;
     if (tree)
-        heard_by_errand[lease->errand](lease, tree);
+        answered_by_errand[lease->errand](lease, tree);
     else if (is_read && reply->status == MISSING)
-        read_heard(lease, NULL);
+        read_answered(lease, NULL);
     else if (!is_read && (reply->status == CLASH || (reply->status == MISSING && !lease->was_new)))
         clashed(lease);
     else
@@ -159,9 +159,9 @@ static void done(void *context, const struct api_reply *reply)
     lease->call = NULL;
     lease_enter(lease);
     if (lease->errand == ERRAND_NAMESPACE)
-        lease_owner_hear(lease, reply);
+        lease_owner_handle_reply(lease, reply);
     else
-        lease_heard(lease, reply);
+        lease_answered(lease, reply);
     lease_leave(lease);
 }
 

@@ -53,7 +53,7 @@ void lease_owner_warn(struct lease *lease)
 }
 
 // What we have begun in the name of the old one cannot go on in that of the new one.
-static void tell_replaced(struct lease *lease, struct text carried)
+static void report_replaced(struct lease *lease, struct text carried)
 {
     struct error err = {0};
     error_set(&err, FAULT_WAIT, "InvalidConfiguration",
@@ -71,7 +71,7 @@ void lease_owner_notice(struct lease *lease)
     if (!*lease->owner_id)
         lease_owner_adopt(lease, carried);
     else if (!has_last_word && !text_is(carried, lease->owner_id))
-        tell_replaced(lease, carried);
+        report_replaced(lease, carried);
 }
 
 // ---- deriving -----------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ static bool is_refused_for_good(struct lease *lease, const struct api_reply *rep
     return lease->refused_ms && now_ms - lease->refused_ms >= REFUSED_MAX_MS;
 }
 
-void lease_owner_hear(struct lease *lease, const struct api_reply *reply)
+void lease_owner_handle_reply(struct lease *lease, const struct api_reply *reply)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct error err = reply->error;

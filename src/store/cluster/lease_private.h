@@ -83,7 +83,7 @@ const char *lease_owner_wanted(const struct lease *lease); // NULL: not known
 void lease_owner_adopt(struct lease *lease, struct text id);
 void lease_owner_notice(struct lease *lease); // after each look at the Lease
 void lease_owner_warn(struct lease *lease);   // before a write that puts ours in place of another
-void lease_owner_hear(struct lease *lease, const struct api_reply *reply);
+void lease_owner_handle_reply(struct lease *lease, const struct api_reply *reply);
 
 void lease_alone_drive(struct lease *lease);
 bool lease_alone_is_carried(const struct lease *lease); // does the Lease have our owner id?

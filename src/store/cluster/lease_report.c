@@ -8,7 +8,7 @@ enum { MS_PER_S = 1000 };
 // ---- check --------------------------------------------------------------------------------------
 
 // One renewal that fails is no trouble yet; a refusal is.
-static bool is_troubled(const struct lease *lease)
+static bool is_degraded(const struct lease *lease)
 {
     int64_t patience_ms = lease->election.times.deadline_ms / 2;
     if (lease->trouble.fault == FAULT_NONE)
@@ -25,7 +25,7 @@ static const char *text_of_state(const struct lease *lease)
 
 struct store_check lease_check(const struct lease *lease)
 {
-    bool is_ok = !is_troubled(lease);
+    bool is_ok = !is_degraded(lease);
     return (struct store_check){
         .name = "lease",
         .is_ok = is_ok,
@@ -86,7 +86,7 @@ const struct kube_right lease_rights[] = {
     {0},
 };
 
-const struct kube_right lease_note_rights[] = {
+const struct kube_right lease_event_rights[] = {
     {
         .group = "events.k8s.io",
         .resource = "events",

@@ -213,7 +213,7 @@ static bool is_missing(const struct api_reply *reply)
 }
 
 // Nobody means to be that.
-static void hear_refusal(struct question *question, const struct api_reply *reply)
+static void handle_refusal(struct question *question, const struct api_reply *reply)
 {
     struct error err = reply->error;
     question->user = read_user(text_of(reply->error.text));
@@ -227,7 +227,7 @@ static void hear_refusal(struct question *question, const struct api_reply *repl
     blame(question->reach, &err);
 }
 
-static void hear_list(struct question *question, const struct api_reply *reply)
+static void handle_list(struct question *question, const struct api_reply *reply)
 {
     struct error err;
     if (text_starts(text_trim(reply->body), "{")) {
@@ -246,9 +246,9 @@ static void heard(void *context, const struct api_reply *reply)
     if (question->reach->is_over)
         return;
     if (reply->is_ok) {
-        hear_list(question, reply);
+        handle_list(question, reply);
     } else if (reply->status == HTTP_FORBIDDEN) {
-        hear_refusal(question, reply);
+        handle_refusal(question, reply);
     } else if (is_missing(reply)) {
         miss(question);
     } else if (is_to_be_asked_again(question, reply)) {
@@ -354,7 +354,7 @@ struct span {
     const void *context;
 };
 
-static bool is_told(const struct reach *reach, const struct span *span, size_t at)
+static bool is_reported(const struct reach *reach, const struct span *span, size_t at)
 {
     const struct question *question = &reach->questions[at];
     return question->state == REACH_FORBIDDEN &&
@@ -371,7 +371,7 @@ static void write_place(const struct reach *reach, struct buffer *out, const str
     else
         buffer_add_text(out, "you may not list ");
     for (size_t i = first; i < span->until; i++) {
-        if (!is_told(reach, span, i) ||
+        if (!is_reported(reach, span, i) ||
             !is_same_place(reach->questions[i].namespace_, one->namespace_))
             continue;
         buffer_printf(out, "%s%s", separator, reach->questions[i].kind->plural);
@@ -386,10 +386,10 @@ static void write_place(const struct reach *reach, struct buffer *out, const str
 static bool is_first_of_place(const struct reach *reach, const struct span *span, size_t at)
 {
     for (size_t i = span->from; i < at; i++)
-        if (is_told(reach, span, i) &&
+        if (is_reported(reach, span, i) &&
             is_same_place(reach->questions[i].namespace_, reach->questions[at].namespace_))
             return false;
-    return is_told(reach, span, at);
+    return is_reported(reach, span, at);
 }
 
 static void write_span(const struct reach *reach, struct buffer *out, const struct span *span)

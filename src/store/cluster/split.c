@@ -191,14 +191,14 @@ static void hold(struct splitter *splitter, struct text part)
         buffer_add(&splitter->held, part.at, part.len);
 }
 
-static void tell_skipped(struct splitter *splitter, struct text last)
+static void report_skipped(struct splitter *splitter, struct text last)
 {
     hold(splitter, last);
     const char *why = splitter->nest.is_deep ? "nested too deep" : "too large";
     splitter->sink.skipped(splitter->sink.context, buffer_text(&splitter->held), why);
 }
 
-static bool tell_document(struct splitter *splitter, struct text last)
+static bool report_document(struct splitter *splitter, struct text last)
 {
     const struct splitter_sink *sink = &splitter->sink;
     if (splitter->held.len == 0)
@@ -213,9 +213,9 @@ static void end_document(struct splitter *splitter, struct text last)
     bool is_skipped = splitter->nest.is_deep || splitter->len + last.len > splitter->octets_max;
     splitter->place = splitter->mode == SPLIT_LIST ? PLACE_BEHIND : PLACE_BETWEEN;
     if (is_skipped)
-        tell_skipped(splitter, last);
+        report_skipped(splitter, last);
     else
-        splitter->is_over = !tell_document(splitter, last);
+        splitter->is_over = !report_document(splitter, last);
     give_back(&splitter->held);
 }
 

@@ -247,7 +247,7 @@ static const char *text_of_buffer(const struct buffer *buffer)
     return buffer->len ? buffer->at : "";
 }
 
-static void expect_told(struct bench *bench, const char *told)
+static void expect_reported(struct bench *bench, const char *told)
 {
     assert_string_equal(text_of_buffer(&bench->told), told);
     buffer_clear(&bench->told);
@@ -331,10 +331,12 @@ static void on_reply(void *context, const struct store_reply *reply)
 
 static void add_finalizer(struct bench *bench, const struct object *object)
 {
-    const struct store_mark annotation = {.key = GROUP "/claims", .value = "a"};
+    const struct metadata_change annotation = {.key = GROUP "/claims", .value = "a"};
     store_apply(bench->store,
-                &(struct store_apply){
-                    .object = object, .add_finalizer = true, .marks = &annotation, .mark_count = 1},
+                &(struct store_apply){.object = object,
+                                      .add_finalizer = true,
+                                      .metadata_changes = &annotation,
+                                      .metadata_change_count = 1},
                 on_reply, bench);
 }
 
@@ -398,14 +400,15 @@ static void the_finalizer_of_others_stays_when_the_server_asks_for_patience(void
 static void an_annotation_that_others_wrote_as_well_goes(void **state)
 {
     struct bench *bench = *state;
-    const struct store_mark gone = {.key = GROUP "/claims", .value = NULL};
+    const struct metadata_change gone = {.key = GROUP "/claims", .value = NULL};
     make(bench, "Note", "a", ", annotations: {" GROUP "/claims: x, theirs: y}");
     start(bench);
-    store_apply(
-        bench->store,
-        &(struct store_apply){
-            .object = note(bench, "a"), .add_finalizer = true, .marks = &gone, .mark_count = 1},
-        on_reply, bench);
+    store_apply(bench->store,
+                &(struct store_apply){.object = note(bench, "a"),
+                                      .add_finalizer = true,
+                                      .metadata_changes = &gone,
+                                      .metadata_change_count = 1},
+                on_reply, bench);
     pass(bench, 100);
     expect_replies(bench, "ok ");
     assert_string_equal(stored(bench, "a", "metadata.annotations"), "{\"theirs\":\"y\"}");
@@ -540,12 +543,12 @@ static void a_child_is_made_changed_and_dropped_as_it_was_seen(void **state)
     start(bench);
     put_owned_object(bench, "a", "1", NULL);
     expect_replies(bench, "ok:gone ");
-    expect_told(bench, "+a ");
+    expect_reported(bench, "+a ");
     assert_string_equal(stored(bench, "a", "metadata.labels"), "{\"a\":\"b\"}");
     const struct object *first = object_ref(note(bench, "a"));
     put_owned_object(bench, "a", "2", first);
     expect_replies(bench, "ok:gone ");
-    expect_told(bench, "~a ");
+    expect_reported(bench, "~a ");
     assert_string_equal(stored(bench, "a", "spec.text"), "\"2\"");
     put_owned_object(bench, "a", "3", first);
     drop_owned_object(bench, first);
@@ -554,7 +557,7 @@ static void a_child_is_made_changed_and_dropped_as_it_was_seen(void **state)
     drop_owned_object(bench, second);
     drop_owned_object(bench, second);
     expect_replies(bench, "ok:gone ok:gone ");
-    expect_told(bench, "-a ");
+    expect_reported(bench, "-a ");
     object_unref(first);
     object_unref(second);
 }
@@ -597,7 +600,7 @@ static void a_reply_before_its_event_is_not_told_twice(void **state)
     expect_replies(bench, "ok ");
     assert_true(note(bench, "a")->has_finalizer);
     pass(bench, SECOND);
-    expect_told(bench, "");
+    expect_reported(bench, "");
 }
 
 static void an_event_before_its_reply_is_told_once(void **state)
@@ -608,10 +611,10 @@ static void an_event_before_its_reply_is_told_once(void **state)
     model_server_set_delays(bench->server, 50, 1);
     add_finalizer(bench, note(bench, "a"));
     pass(bench, 10);
-    expect_told(bench, "~a ");
+    expect_reported(bench, "~a ");
     pass(bench, SECOND);
     expect_replies(bench, "ok ");
-    expect_told(bench, "");
+    expect_reported(bench, "");
 }
 
 static void a_deletion_before_the_reply_is_final(void **state)
@@ -624,7 +627,7 @@ static void a_deletion_before_the_reply_is_final(void **state)
     pass(bench, 5);
     remove_object(bench, &note_kind, "a");
     pass(bench, SECOND);
-    expect_told(bench, "~a -a ");
+    expect_reported(bench, "~a -a ");
     expect_replies(bench, "ok:gone ");
     assert_null(find(bench, &note_kind, "a"));
 }
@@ -638,7 +641,7 @@ static void who_writes_on_a_stale_state_hears_of_the_conflict(void **state)
     set_ready(bench, note(bench, "a"), "True");
     pass(bench, SECOND);
     expect_replies(bench, "Conflict:409 ");
-    expect_told(bench, "~a ");
+    expect_reported(bench, "~a ");
     assert_string_equal(stored(bench, "a", "status"), "");
 }
 
@@ -670,7 +673,7 @@ static void one_that_was_deleted_and_made_again_is_left_alone(void **state)
     pass(bench, SECOND);
     object_unref(old);
     expect_replies(bench, "Conflict:409 ");
-    expect_told(bench, "-a +a ");
+    expect_reported(bench, "-a +a ");
     assert_string_equal(stored(bench, "a", "metadata.finalizers"), "");
 }
 
@@ -682,11 +685,11 @@ static void a_write_whose_reply_is_lost_is_read_back(void **state)
     model_server_fault(bench->server, MODEL_APPLY, 0, MODEL_LOSES);
     add_finalizer(bench, note(bench, "a"));
     pass(bench, 4);
-    expect_told(bench, "~a ");
+    expect_reported(bench, "~a ");
     expect_replies(bench, "ServerUnreachable:0 ");
     assert_true(note(bench, "a")->has_finalizer);
     pass(bench, SECOND);
-    expect_told(bench, "");
+    expect_reported(bench, "");
 }
 
 static void a_write_is_told_to_wait_ten_times_at_most(void **state)
@@ -722,7 +725,7 @@ static void a_fence_breaks_off_what_is_in_flight_and_what_waits(void **state)
     pass(bench, 20 * SECOND);
     expect_replies(bench, "Standby:0 Standby:0 Standby:0 Standby:0 Standby:0 ");
     assert_int_equal(model_api_calls(bench->api, "patch", NOTES), 2);
-    expect_told(bench, "~n0 ~n1 standby fenced ");
+    expect_reported(bench, "~n0 ~n1 standby fenced ");
 }
 
 static void a_standby_sends_no_write_however_many_wait(void **state)
@@ -759,7 +762,7 @@ static void a_full_queue_tells_when_there_is_room(void **state)
     buffer_clear(&bench->told);
     pass(bench, MINUTE);
     assert_int_equal(bench->replies.len, 128 * strlen("ok "));
-    expect_told(bench, "room ");
+    expect_reported(bench, "room ");
 }
 
 static void on_apply(void *context, const struct store_reply *reply)
@@ -866,7 +869,7 @@ static void what_is_written_ahead_waits_for_its_like_alone(void **state)
     assert_true(store_is_full(bench->store, true));
     buffer_clear(&bench->told);
     pass(bench, MINUTE);
-    expect_told(bench, "room room ");
+    expect_reported(bench, "room room ");
     assert_false(store_is_full(bench->store, false));
 }
 
@@ -884,7 +887,7 @@ static void statuses_that_wait_fill_the_queue_later(void **state)
     assert_true(store_is_full(bench->store, false));
     buffer_clear(&bench->told);
     pass(bench, 10 * MINUTE);
-    expect_told(bench, "room ");
+    expect_reported(bench, "room ");
 }
 
 static void a_queue_that_waits_for_a_lost_lease_has_room_again(void **state)
@@ -899,7 +902,7 @@ static void a_queue_that_waits_for_a_lost_lease_has_room_again(void **state)
         add_finalizer(bench, note(bench, "a"));
     pass(bench, 20 * SECOND);
     assert_false(store_is_full(bench->store, false));
-    expect_told(bench, "~a standby room fenced ");
+    expect_reported(bench, "~a standby room fenced ");
 }
 
 // ---- passes -------------------------------------------------------------------------------------
@@ -918,10 +921,10 @@ static void what_went_while_nobody_watched_is_lost(void **state)
     assert_true(model_server_lose(bench->server, &a));
     remove_object(bench, &note_kind, "b");
     pass(bench, 5 * SECOND);
-    expect_told(bench, "");
+    expect_reported(bench, "");
     model_api_set_down(bench->api, false);
     pass(bench, MINUTE);
-    expect_told(bench, "-a(lost) -b ");
+    expect_reported(bench, "-a(lost) -b ");
 }
 
 static void one_that_was_replaced_while_nobody_watched_goes_and_comes(void **state)
@@ -938,7 +941,7 @@ static void one_that_was_replaced_while_nobody_watched_goes_and_comes(void **sta
     pass(bench, 5 * SECOND);
     model_api_set_down(bench->api, false);
     pass(bench, MINUTE);
-    expect_told(bench, "-a(lost) +a ");
+    expect_reported(bench, "-a(lost) +a ");
     assert_false(note(bench, "a")->has_finalizer);
 }
 
@@ -955,7 +958,7 @@ static void a_late_reply_keeps_nothing_from_the_sweep(void **state)
     model_api_restart(bench->api);
     pass(bench, MINUTE);
     expect_replies(bench, "ok ");
-    expect_told(bench, "-a ");
+    expect_reported(bench, "-a ");
     assert_null(find(bench, &note_kind, "a"));
 }
 
@@ -995,7 +998,7 @@ static void of_many_namespaces_the_others_are_not_seen(void **state)
     assert_int_equal(cache_count(bench->store->cache, &note_kind), 1);
     apply(bench, "{apiVersion: " GROUP "/v1, kind: Note, metadata: {name: y, namespace: far}}");
     pass(bench, SECOND);
-    expect_told(bench, "");
+    expect_reported(bench, "");
 }
 
 // ---- held by name -------------------------------------------------------------------------------
@@ -1019,17 +1022,17 @@ static void an_object_that_is_held_comes_changes_and_goes(void **state)
     want(bench, "k", true);
     assert_false(knows(bench, "k"));
     pass(bench, SECOND);
-    expect_told(bench, "known:k ");
+    expect_reported(bench, "known:k ");
     make(bench, "Key", "k", "");
     make(bench, "Key", "stranger", "");
     pass(bench, SECOND);
-    expect_told(bench, "+k ");
+    expect_reported(bench, "+k ");
     make(bench, "Key", "k", ", annotations: {a: b}");
     pass(bench, SECOND);
-    expect_told(bench, "~k ");
+    expect_reported(bench, "~k ");
     remove_object(bench, &key_kind, "k");
     pass(bench, SECOND);
-    expect_told(bench, "-k ");
+    expect_reported(bench, "-k ");
     assert_true(knows(bench, "k"));
 }
 
@@ -1041,7 +1044,7 @@ static void one_that_nobody_wants_is_forgotten(void **state)
     want(bench, "k", true);
     want(bench, "k", true);
     pass(bench, SECOND);
-    expect_told(bench, "+k known:k ");
+    expect_reported(bench, "+k known:k ");
     want(bench, "k", false);
     pass(bench, SECOND);
     assert_non_null(find(bench, &key_kind, "k"));
@@ -1050,7 +1053,7 @@ static void one_that_nobody_wants_is_forgotten(void **state)
     assert_null(find(bench, &key_kind, "k"));
     assert_false(knows(bench, "k"));
     assert_int_equal(model_api_stream_count(bench->api, "keys"), 0);
-    expect_told(bench, "");
+    expect_reported(bench, "");
 }
 
 static void one_that_is_wanted_again_at_once_is_known_again(void **state)
@@ -1065,7 +1068,7 @@ static void one_that_is_wanted_again_at_once_is_known_again(void **state)
     want(bench, "k", true);
     assert_false(knows(bench, "k"));
     pass(bench, SECOND);
-    expect_told(bench, "known:k ");
+    expect_reported(bench, "known:k ");
     assert_non_null(find(bench, &key_kind, "k"));
     assert_int_equal(model_api_stream_count(bench->api, "keys"), 1);
 }
@@ -1095,11 +1098,11 @@ static void one_that_may_not_be_read_is_told(void **state)
     pass(bench, SECOND);
     assert_null(unreadable(bench, "k"));
     pass(bench, 8 * SECOND);
-    expect_told(bench, "known:k ");
+    expect_reported(bench, "known:k ");
     assert_non_null(strstr(unreadable(bench, "k"), "forbidden: cannot watch keys in namespace "));
     assert_false(knows(bench, "k"));
     pass(bench, 2 * MINUTE);
-    expect_told(bench, "+k known:k ");
+    expect_reported(bench, "+k known:k ");
     assert_null(unreadable(bench, "k"));
 }
 
@@ -1110,14 +1113,14 @@ static void the_33rd_is_looked_at_each_minute(void **state)
     want_crowd(bench);
     want(bench, "k", true);
     pass(bench, SECOND);
-    expect_told(bench, "known:k ");
+    expect_reported(bench, "known:k ");
     assert_int_equal(model_api_stream_count(bench->api, "keys"), 32);
     make(bench, "Key", "k", "");
     pass(bench, MINUTE);
-    expect_told(bench, "+k ");
+    expect_reported(bench, "+k ");
     remove_object(bench, &key_kind, "k");
     pass(bench, MINUTE);
-    expect_told(bench, "-k ");
+    expect_reported(bench, "-k ");
 }
 
 static void the_33rd_is_not_known_while_it_cannot_be_read(void **state)
@@ -1131,11 +1134,11 @@ static void the_33rd_is_not_known_while_it_cannot_be_read(void **state)
     pass(bench, SECOND);
     assert_false(knows(bench, "k"));
     assert_non_null(unreadable(bench, "k"));
-    expect_told(bench, "known:k ");
+    expect_reported(bench, "known:k ");
     model_api_allow_all(bench->api);
     pass(bench, MINUTE);
     assert_null(unreadable(bench, "k"));
-    expect_told(bench, "+k known:k ");
+    expect_reported(bench, "+k known:k ");
 }
 
 // A server that was restored from a backup has an older version, and it is the newer state.
@@ -1152,7 +1155,7 @@ static void the_33rd_follows_a_server_that_was_restored(void **state)
     model_api_rewind(bench->api, 5);
     make(bench, "Key", "k", ", annotations: {a: c}");
     pass(bench, 2 * MINUTE);
-    expect_told(bench, "~k ");
+    expect_reported(bench, "~k ");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -102,7 +102,7 @@ static void a_claim_outlives_its_lease_that_was_deleted(void **state)
     (void)state;
     struct election election = begin();
     election_read(&election, &other, NOW_MS, POLL_MS);
-    election_heard(&election, &missing, NOW_MS + 1000, POLL_MS);
+    election_observe(&election, &missing, NOW_MS + 1000, POLL_MS);
     expect_next(&election, NOW_MS + 1000, ELECTION_READ, NOW_MS + 1000 + POLL_MS);
     expect_next(&election, NOW_MS + 15000, ELECTION_WRITE, NOW_MS + 15000);
 }
@@ -112,7 +112,7 @@ static void a_release_that_is_heard_of_is_taken_at_once(void **state)
     (void)state;
     struct election election = begin();
     election_read(&election, &other, NOW_MS, POLL_MS);
-    election_heard(&election, &nobody, NOW_MS + 100, POLL_MS);
+    election_observe(&election, &nobody, NOW_MS + 100, POLL_MS);
     expect_next(&election, NOW_MS + 100, ELECTION_WRITE, NOW_MS + 100);
 }
 
@@ -188,9 +188,9 @@ static void hearing_of_another_only_makes_us_read(void **state)
 {
     (void)state;
     struct election election = hold();
-    election_heard(&election, &self, NOW_MS + 100, POLL_MS);
+    election_observe(&election, &self, NOW_MS + 100, POLL_MS);
     expect_next(&election, NOW_MS + 100, ELECTION_WRITE, NOW_MS + 2000);
-    election_heard(&election, &other, NOW_MS + 100, POLL_MS);
+    election_observe(&election, &other, NOW_MS + 100, POLL_MS);
     assert_true(election_may_begin(&election, NOW_MS + 100));
     expect_next(&election, NOW_MS + 100, ELECTION_READ, NOW_MS + 100);
 }
@@ -347,21 +347,21 @@ static void give_up(struct simulation *sim, struct process *process)
     election_failed(&process->election, process->call.sent_ms, clock_of(sim, process), 0, POLL_MS);
 }
 
-static void hear(struct simulation *sim, struct process *process)
+static void handle_reply(struct simulation *sim, struct process *process)
 {
     struct election_sight sight = sight_of(sim, process->identity);
     if (draw(sim, WATCH_MS / TICK_MS))
         return;
     if (!process->election.is_held)
         process->version = sight.is_there ? sim->version : 0;
-    election_heard(&process->election, &sight, clock_of(sim, process), POLL_MS);
+    election_observe(&process->election, &sight, clock_of(sim, process), POLL_MS);
 }
 
 static void act(struct simulation *sim, struct process *process)
 {
     if (sim->now_ms < process->stopped_until_ms)
         return;
-    hear(sim, process);
+    handle_reply(sim, process);
     if (process->call.is_used && process->call.is_done && sim->now_ms >= process->call.back_ms)
         take_reply(sim, process);
     if (process->call.is_used && sim->now_ms >= process->call.late_ms)

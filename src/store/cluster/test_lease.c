@@ -219,7 +219,7 @@ static void news_came(void *context)
     free(news);
 }
 
-static void tell_watches(struct server *server, bool is_deleted)
+static void report_watches(struct server *server, bool is_deleted)
 {
     struct news *news = mem_new_of(struct news);
     news->server = server;
@@ -248,12 +248,12 @@ static void server_keep(struct server *server, const char *json)
     server->arena = arena;
     server->lease = tree;
     stamp(server);
-    tell_watches(server, false);
+    report_watches(server, false);
 }
 
 static void server_delete(struct server *server)
 {
-    tell_watches(server, true);
+    report_watches(server, true);
     server->lease = NULL;
 }
 
@@ -1047,7 +1047,7 @@ static void disturb(struct bench *bench, struct process *process, unsigned step)
         break;
     case 5:
         if (bench->server.lease && !draw(&bench->server, 8))
-            tell_watches(&bench->server, false);
+            report_watches(&bench->server, false);
         break;
     default:
         break;

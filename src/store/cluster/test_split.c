@@ -19,7 +19,7 @@ struct heard {
     size_t last_len;
 };
 
-static bool hear(void *context, struct text document)
+static bool handle_reply(void *context, struct text document)
 {
     struct heard *heard = context;
     buffer_add(&heard->all, document.at, document.len);
@@ -29,7 +29,7 @@ static bool hear(void *context, struct text document)
     return ++heard->documents != heard->stop_after;
 }
 
-static void hear_skipped(void *context, struct text head, const char *why)
+static void handle_skipped(void *context, struct text head, const char *why)
 {
     struct heard *heard = context;
     buffer_printf(&heard->all, "~%s:%zu|", why, head.len);
@@ -37,7 +37,7 @@ static void hear_skipped(void *context, struct text head, const char *why)
 
 static struct splitter *open_splitter(enum split_mode mode, struct heard *heard)
 {
-    struct splitter_sink sink = {hear, hear_skipped, heard};
+    struct splitter_sink sink = {handle_reply, handle_skipped, heard};
     return splitter_new(mode, &sink);
 }
 
@@ -53,7 +53,8 @@ static bool feed_in_steps(struct splitter *splitter, struct text all, size_t ste
     return true;
 }
 
-static void expect(enum split_mode mode, struct text all, const char *heard_text, const char *frame)
+static void expect(enum split_mode mode, struct text all, const char *reported_text,
+                   const char *frame)
 {
     static const size_t steps[] = {1, 2, 3, 5, 7, 4096, SIZE_MAX / 2};
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
@@ -63,21 +64,21 @@ static void expect(enum split_mode mode, struct text all, const char *heard_text
         if (!feed_in_steps(splitter, all, steps[i], &err))
             fail_msg("step %zu: %s", steps[i], err.text);
         assert_true(splitter_is_done(splitter));
-        assert_string_equal(buffer_text(&heard.all).at, heard_text);
+        assert_string_equal(buffer_text(&heard.all).at, reported_text);
         if (frame)
             assert_true(text_is(splitter_frame(splitter), frame));
         buffer_done(&heard.all);
     }
 }
 
-static void expect_events(const char *all, const char *heard_text)
+static void expect_events(const char *all, const char *reported_text)
 {
-    expect(SPLIT_EVENTS, text_of(all), heard_text, NULL);
+    expect(SPLIT_EVENTS, text_of(all), reported_text, NULL);
 }
 
-static void expect_list(const char *all, const char *heard_text, const char *frame)
+static void expect_list(const char *all, const char *reported_text, const char *frame)
 {
-    expect(SPLIT_LIST, text_of(all), heard_text, frame);
+    expect(SPLIT_LIST, text_of(all), reported_text, frame);
 }
 
 static void expect_garbage(enum split_mode mode, struct text all, const char *text)
@@ -210,7 +211,7 @@ static void add_long(struct buffer *out, size_t len)
     buffer_add_text(out, "\"}");
 }
 
-static void hear_long_list(size_t step, struct text list, struct heard *heard)
+static void handle_long_list(size_t step, struct text list, struct heard *heard)
 {
     CLEANUP(splitter) struct splitter *splitter = open_splitter(SPLIT_LIST, heard);
     assert_true(feed_in_steps(splitter, list, step, NULL));
@@ -229,7 +230,7 @@ static void an_object_of_2_mib_comes_and_a_longer_one_is_skipped_to_its_end(void
     buffer_add_text(&list, ",{}]}");
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         struct heard heard = {0};
-        hear_long_list(steps[i], buffer_text(&list), &heard);
+        handle_long_list(steps[i], buffer_text(&list), &heard);
         assert_int_equal(heard.documents, 2);
         struct text tail = buffer_text(&heard.all);
         assert_true(text_ends(tail, "|~too large:4096|{}|"));

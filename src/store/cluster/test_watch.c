@@ -118,19 +118,19 @@ static void fill(struct random *random, void *out, size_t len)
     memcpy(out, &number, sizeof number);
 }
 
-static void hear_begin(void *context, bool is_back)
+static void handle_begin(void *context, bool is_back)
 {
     struct bench *bench = context;
     buffer_add_text(&bench->heard, is_back ? "begin-back " : "begin ");
 }
 
-static void hear_end(void *context, bool may_sweep)
+static void handle_end(void *context, bool may_sweep)
 {
     struct bench *bench = context;
     buffer_add_text(&bench->heard, may_sweep ? "end " : "end-unswept ");
 }
 
-static void hear_object(void *context, bool is_deleted, const struct value *tree)
+static void handle_object(void *context, bool is_deleted, const struct value *tree)
 {
     struct bench *bench = context;
     struct text name = value_text_at(tree, "metadata.name");
@@ -140,19 +140,19 @@ static void hear_object(void *context, bool is_deleted, const struct value *tree
         buffer_add_text(&bench->heard, "managed ");
 }
 
-static void hear_batch_end(void *context)
+static void handle_batch_end(void *context)
 {
     struct bench *bench = context;
     buffer_add_text(&bench->heard, ". ");
 }
 
-static void hear_missing(void *context)
+static void handle_missing(void *context)
 {
     struct bench *bench = context;
     buffer_add_text(&bench->heard, "missing ");
 }
 
-static void hear_forbidden(void *context)
+static void handle_forbidden(void *context)
 {
     struct bench *bench = context;
     buffer_add_text(&bench->heard, "forbidden ");
@@ -173,12 +173,12 @@ static int64_t no_time(void *context)
 static void open_watch(struct bench *bench, const struct watch_options *wanted)
 {
     struct watch_options options = *wanted;
-    const struct watch_sink sink = {.pass_begin = hear_begin,
-                                    .pass_end = hear_end,
-                                    .object = hear_object,
-                                    .batch_end = hear_batch_end,
-                                    .missing = hear_missing,
-                                    .forbidden = wanted->is_dispensable ? hear_forbidden : NULL,
+    const struct watch_sink sink = {.pass_begin = handle_begin,
+                                    .pass_end = handle_end,
+                                    .object = handle_object,
+                                    .batch_end = handle_batch_end,
+                                    .missing = handle_missing,
+                                    .forbidden = wanted->is_dispensable ? handle_forbidden : NULL,
                                     .context = bench};
     const struct log_sink log = {write_log, no_time, bench};
     bench->random.fill = fill;
@@ -329,7 +329,7 @@ static void forbid(struct bench *bench, const char *text)
     refuse_for(bench, 403, 0, "", text);
 }
 
-static void expect_heard(struct bench *bench, const char *heard)
+static void expect_reported(struct bench *bench, const char *heard)
 {
     assert_string_equal(buffer_text(&bench->heard).at, heard);
     buffer_clear(&bench->heard);
@@ -422,10 +422,10 @@ static void a_streaming_list_is_a_pass_and_then_the_watch_goes_on(void **state)
     say(&bench, END_MARK("20"));
     assert_true(watch_is_synced(bench.watch));
     expect_position(&bench, "20");
-    expect_heard(&bench, "begin +a . +b . end . ");
+    expect_reported(&bench, "begin +a . +b . end . ");
     expect_line(&bench, true, "ok");
     say(&bench, EVENT("MODIFIED", "a", "21") EVENT("DELETED", "b", "22"));
-    expect_heard(&bench, "+a -b . ");
+    expect_reported(&bench, "+a -b . ");
     expect_position(&bench, "22");
     assert_int_equal(bench.api.sent, 1);
     assert_int_equal(watch_counts(bench.watch)->last_event_ms, now(&bench));
@@ -440,7 +440,7 @@ static void events_come_whole_however_they_were_cut(void **state)
     const char *all = EVENT("ADDED", "a", "11") END_MARK("20") EVENT("DELETED", "a", "21");
     for (const char *at = all; *at; at++)
         say(&bench, (char[]){*at, '\0'});
-    expect_heard(&bench, "begin +a . end . -a . ");
+    expect_reported(&bench, "begin +a . end . -a . ");
 }
 
 static void a_server_without_streaming_lists_is_remembered_for_an_hour(void **state)
@@ -494,7 +494,7 @@ static void without_the_end_mark_for_30_s_it_warns_and_falls_back(void **state)
     assert_int_equal(bench.memory.no_stream_until_ms, 0);
     assert_int_equal(relists(&bench, RELIST_FALLBACK), 1);
     give(&bench, PAGE("20", "", OBJECT("a", "11")));
-    expect_heard(&bench, "begin +a . +b . begin +a . end . ");
+    expect_reported(&bench, "begin +a . +b . begin +a . end . ");
 }
 
 static void a_streaming_list_that_ends_early_sweeps_nothing_and_waits(void **state)
@@ -504,7 +504,7 @@ static void a_streaming_list_that_ends_early_sweeps_nothing_and_waits(void **sta
     open_zones(&bench);
     say(&bench, EVENT("ADDED", "a", "11"));
     end_body(&bench);
-    expect_heard(&bench, "begin +a . ");
+    expect_reported(&bench, "begin +a . ");
     assert_int_equal(deaths(&bench, DEATH_ENDED), 1);
     expect_call_after(&bench, 800, AT_STREAM SHORTEST);
 }
@@ -543,10 +543,10 @@ static void pages_follow_their_token_alone(void **state)
     expect_call(&bench, AT_LIST "&continue=t1");
     give(&bench, PAGE("20", "t2", OBJECT("b", "12") "," OBJECT("c", "13")));
     expect_call(&bench, AT_LIST "&continue=t2");
-    expect_heard(&bench, "begin +a . +b +c . ");
+    expect_reported(&bench, "begin +a . +b +c . ");
     assert_false(watch_is_synced(bench.watch));
     give(&bench, PAGE("20", "", ""));
-    expect_heard(&bench, "end . ");
+    expect_reported(&bench, "end . ");
     expect_call(&bench, AT_WATCH "20" SHORTEST);
 }
 
@@ -561,7 +561,7 @@ static void an_expired_page_is_followed_by_one_full_list_at_its_version(void **s
     expect_call(&bench, AT_LAST "20");
     assert_int_equal(relists(&bench, RELIST_EXPIRED), 1);
     give(&bench, PAGE("25", "", OBJECT("b", "12")));
-    expect_heard(&bench, "begin +a . begin +b . end . ");
+    expect_reported(&bench, "begin +a . begin +b . end . ");
     expect_call(&bench, AT_WATCH "25" SHORTEST);
 }
 
@@ -587,7 +587,7 @@ static void a_server_that_pages_unasked_is_followed(void **state)
     give(&bench, PAGE("40", "t1", OBJECT("a", "31")));
     expect_call(&bench, AT_LIST "&continue=t1");
     give(&bench, PAGE("40", "", OBJECT("b", "32")));
-    expect_heard(&bench, "begin +a . +b . end . ");
+    expect_reported(&bench, "begin +a . +b . end . ");
     expect_call(&bench, AT_WATCH "40" SHORTEST);
 }
 
@@ -604,7 +604,7 @@ static void a_relist_begins_at_the_last_version_without_pages(void **state)
     refuse(&bench, 410);
     expect_call_after(&bench, 800, AT_LIST);
     give(&bench, PAGE("40", "", OBJECT("b", "31")));
-    expect_heard(&bench, "+a . begin begin begin +b . end . ");
+    expect_reported(&bench, "+a . begin begin begin +b . end . ");
 }
 
 static void a_list_that_breaks_off_sweeps_nothing(void **state)
@@ -617,7 +617,7 @@ static void a_list_that_breaks_off_sweeps_nothing(void **state)
     expect_call_after(&bench, 800, AT_LIST);
     give(&bench, "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[" OBJECT("a", "11"));
     expect_call_after(&bench, 1600, AT_LIST);
-    expect_heard(&bench, "begin +a . begin +a . begin ");
+    expect_reported(&bench, "begin +a . begin +a . begin ");
     assert_false(watch_is_synced(bench.watch));
 }
 
@@ -650,7 +650,7 @@ static void a_list_without_a_version_is_none(void **state)
     BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, "{\"items\":[]}");
-    expect_heard(&bench, "begin ");
+    expect_reported(&bench, "begin ");
     expect_call_after(&bench, 800, AT_LIST);
 }
 
@@ -664,7 +664,7 @@ static void who_wrote_which_field_is_dropped_and_nothing_else(void **state)
     say(&bench, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"annotations\":{\"x\":"
                 "\"{\\\"managedFields\\\":[\"},\"managedFields\":[{\"a\":[\"]\"]},{}],"
                 "\"name\":\"c\",\"resourceVersion\":\"21\"}}}" EVENT("ADDED", "d", "22"));
-    expect_heard(&bench, "+c +d . ");
+    expect_reported(&bench, "+c +d . ");
     expect_position(&bench, "22");
 }
 
@@ -680,7 +680,7 @@ static void every_event_moves_the_position_bookmarks_and_deletions_too(void **st
     say(&bench, BOOKMARK("30"));
     expect_position(&bench, "30");
     give(&bench, EVENT("MODIFIED", "a", "31"));
-    expect_heard(&bench, "+c . -c . +a . ");
+    expect_reported(&bench, "+c . -c . +a . ");
     expect_call(&bench, AT_WATCH "31" SHORTEST);
 }
 
@@ -701,7 +701,7 @@ static void an_unknown_event_is_logged_once_and_skipped(void **state)
     BENCH bench = {0};
     go_live(&bench);
     say(&bench, EVENT("RENAMED", "a", "21") EVENT("RENAMED", "a", "22") EVENT("ADDED", "c", "23"));
-    expect_heard(&bench, "+c . ");
+    expect_reported(&bench, "+c . ");
     expect_logged(&bench, "unknown type");
     const char *first = strstr(bench.logged.at, "unknown type");
     assert_null(strstr(first + 1, "unknown type"));
@@ -716,7 +716,7 @@ static void an_expired_position_asks_for_a_pass_at_once(void **state)
     expect_call(&bench, AT_STREAM "20" SHORTEST);
     assert_int_equal(relists(&bench, RELIST_EXPIRED), 1);
     say(&bench, EVENT("ADDED", "a", "11") END_MARK("44"));
-    expect_heard(&bench, "begin +a end . ");
+    expect_reported(&bench, "begin +a end . ");
     expect_position(&bench, "44");
 }
 
@@ -797,7 +797,7 @@ static void a_version_in_the_future_asks_for_the_newest_and_says_so(void **state
     expect_logged(&bench, "went back");
     assert_int_equal(relists(&bench, RELIST_TOO_LARGE), 1);
     say(&bench, EVENT("ADDED", "a", "3") END_MARK("5"));
-    expect_heard(&bench, "begin-back +a end . ");
+    expect_reported(&bench, "begin-back +a end . ");
     expect_position(&bench, "5");
 }
 
@@ -824,7 +824,7 @@ static void a_list_refused_as_too_new_does_the_same(void **state)
     refuse_for(&bench, 504, 1000, "ResourceVersionTooLarge", "too large resource version");
     expect_call(&bench, AT_LIST);
     give(&bench, PAGE("5", "", OBJECT("a", "3")));
-    expect_heard(&bench, "begin begin-back +a . end . ");
+    expect_reported(&bench, "begin begin-back +a . end . ");
     expect_call(&bench, AT_WATCH "5" SHORTEST);
 }
 
@@ -836,7 +836,7 @@ static void an_older_version_on_a_stream_is_a_step_back(void **state)
     say(&bench, BOOKMARK("7") EVENT("ADDED", "x", "8"));
     expect_call(&bench, AT_STREAM SHORTEST);
     say(&bench, END_MARK("9"));
-    expect_heard(&bench, "begin-back end . ");
+    expect_reported(&bench, "begin-back end . ");
     expect_position(&bench, "9");
 }
 
@@ -864,7 +864,7 @@ static void an_older_list_is_read_again_as_a_step_back(void **state)
     give(&bench, PAGE("5", "", OBJECT("a", "3")));
     expect_call(&bench, AT_LIST);
     give(&bench, PAGE("5", "", OBJECT("a", "3")));
-    expect_heard(&bench, "begin +a . begin-back +a . end . ");
+    expect_reported(&bench, "begin +a . begin-back +a . end . ");
 }
 
 static void versions_that_are_no_numbers_are_compared_by_no_one(void **state)
@@ -873,7 +873,7 @@ static void versions_that_are_no_numbers_are_compared_by_no_one(void **state)
     BENCH bench = {0};
     go_live(&bench);
     say(&bench, EVENT("ADDED", "c", "x2") EVENT("ADDED", "d", "x1"));
-    expect_heard(&bench, "+c +d . ");
+    expect_reported(&bench, "+c +d . ");
     expect_position(&bench, "x1");
 }
 
@@ -1084,7 +1084,7 @@ static void garbage_in_a_streaming_list_is_told_apart_by_pages(void **state)
     say(&bench, "{\"type\":\"ADDED\",\"object\":{\"broken\":}}");
     expect_call_after(&bench, 800, AT_LIST);
     give(&bench, PAGE("20", "", OBJECT("a", "11") ",{\"broken\":}," OBJECT("b", "12")));
-    expect_heard(&bench, "begin begin +a +b . end-unswept . ");
+    expect_reported(&bench, "begin begin +a +b . end-unswept . ");
     assert_int_equal(watch_counts(bench.watch)->oversized, 1);
 }
 
@@ -1111,7 +1111,7 @@ static void what_is_too_deep_is_named_counted_and_holds_the_sweep(void **state)
     say(&bench, EVENT("ADDED", "a", "11"));
     say(&bench, event.at);
     say(&bench, EVENT("ADDED", "b", "12") END_MARK("20"));
-    expect_heard(&bench, "begin +a . +b end-unswept . ");
+    expect_reported(&bench, "begin +a . +b end-unswept . ");
     assert_int_equal(watch_counts(bench.watch)->oversized, 1);
     expect_logged(&bench, "name=bomb");
     expect_logged(&bench, "namespace=shop");
@@ -1119,7 +1119,7 @@ static void what_is_too_deep_is_named_counted_and_holds_the_sweep(void **state)
     pass_ms(&bench, 20000);
     say(&bench, EXPIRED);
     say(&bench, END_MARK("21"));
-    expect_heard(&bench, "begin end . ");
+    expect_reported(&bench, "begin end . ");
 }
 
 static void what_is_too_large_in_a_list_is_skipped_by_itself(void **state)
@@ -1134,7 +1134,7 @@ static void what_is_too_large_in_a_list_is_skipped_by_itself(void **state)
         buffer_add_text(&page, "0123456789abcdef");
     buffer_add_text(&page, "\"}," OBJECT("a", "11") "]}");
     give(&bench, page.at);
-    expect_heard(&bench, "begin +a . end-unswept . ");
+    expect_reported(&bench, "begin +a . end-unswept . ");
     expect_logged(&bench, "name=big");
     expect_call(&bench, AT_WATCH "20" SHORTEST);
 }
@@ -1224,7 +1224,7 @@ static void a_watch_forbidden_later_is_not_ready_and_keeps_its_objects(void **st
     forbid(&bench, "no");
     expect_line(&bench, false,
                 "forbidden: cannot watch zones at cluster scope; add verb watch to role signpost");
-    expect_heard(&bench, "");
+    expect_reported(&bench, "");
     expect_call_after(&bench, 30000, AT_WATCH "20" SHORTEST);
     pass_ms(&bench, 24999);
     assert_false(watch_check(bench.watch).is_ok);
@@ -1265,11 +1265,11 @@ static void an_optional_kind_is_probed_in_silence(void **state)
     BENCH bench = {0};
     open_watch(&bench, &(struct watch_options){.kind = &zone_kind});
     refuse(&bench, 404);
-    expect_heard(&bench, "begin ");
+    expect_reported(&bench, "begin ");
     expect_call_after(&bench, 800, AT_STREAM SHORTEST);
     for (int i = 0; i < 20; i++) {
         refuse(&bench, 404);
-        expect_heard(&bench, "begin missing ");
+        expect_reported(&bench, "begin missing ");
         expect_line(&bench, true, "not installed");
         expect_call_after(&bench, 24000, AT_STREAM SHORTEST);
     }
@@ -1317,11 +1317,11 @@ static void a_kind_without_any_of_its_versions_is_missing(void **state)
     open_routes(&bench);
     for (int i = 0; i < 3; i++)
         refuse(&bench, 404);
-    expect_heard(&bench, "begin begin begin ");
+    expect_reported(&bench, "begin begin begin ");
     expect_call_after(&bench, 250, ROUTES("v1") "?limit=500");
     for (int i = 0; i < 3; i++)
         refuse(&bench, 404);
-    expect_heard(&bench, "begin begin begin missing ");
+    expect_reported(&bench, "begin begin begin missing ");
     expect_line(&bench, true, "not installed");
     expect_call_after(&bench, 24000, ROUTES("v1") "?limit=500");
 }
@@ -1366,9 +1366,9 @@ static void a_kind_that_vanishes_keeps_its_objects_and_is_not_ready(void **state
     bench.memory.no_stream_until_ms = INT64_MAX;
     open_watch(&bench, &(struct watch_options){.kind = &zone_kind});
     give(&bench, PAGE("20", "", OBJECT("a", "11")));
-    expect_heard(&bench, "begin +a . end . ");
+    expect_reported(&bench, "begin +a . end . ");
     refuse(&bench, 404);
-    expect_heard(&bench, "");
+    expect_reported(&bench, "");
     assert_false(watch_check(bench.watch).is_ok);
     assert_true(watch_is_synced(bench.watch));
 }
@@ -1386,7 +1386,7 @@ static void an_optional_kind_that_came_is_back_soon_after_one_404(void **state)
     end_body(&bench);
     buffer_clear(&bench.heard);
     refuse(&bench, 404);
-    expect_heard(&bench, "");
+    expect_reported(&bench, "");
     expect_call_after(&bench, 1600, AT_WATCH "20" SHORTEST);
 }
 
@@ -1481,7 +1481,7 @@ static void expect_stream_of(struct bench *bench, const char *path)
              path);
     expect_call(bench, begin);
     say(bench, END_MARK("20"));
-    expect_heard(bench, "begin end . ");
+    expect_reported(bench, "begin end . ");
     end_body(bench);
     expect_call(bench, next);
 }
@@ -1507,7 +1507,7 @@ static void one_object_is_got_and_watched_from_its_version(void **state)
     reply_with(&bench,
                &(struct api_reply){
                    .is_ok = true, .status = 200, .body = TEXT(OBJECT("key", "7")), .cause = ""});
-    expect_heard(&bench, "begin +key end . ");
+    expect_reported(&bench, "begin +key end . ");
     expect_call(&bench, "/" ONE "watch=1&allowWatchBookmarks=true&resourceVersion=7" SHORTEST);
     assert_true(watch_is_synced(bench.watch));
     say(&bench, BOOKMARK("30"));
@@ -1532,7 +1532,7 @@ static void one_object_whose_version_is_too_old_is_watched_from_the_cache(void *
     say(&bench, END_MARK("40"));
     expect_position(&bench, "40");
     say(&bench, EVENT("DELETED", "key", "41"));
-    expect_heard(&bench, "+key . end . -key . ");
+    expect_reported(&bench, "+key . end . -key . ");
 }
 
 static void one_object_that_is_not_there_is_a_complete_pass(void **state)
@@ -1541,14 +1541,14 @@ static void one_object_that_is_not_there_is_a_complete_pass(void **state)
     BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_secret(&bench);
     miss(&bench);
-    expect_heard(&bench, "begin end . ");
+    expect_reported(&bench, "begin end . ");
     expect_line(&bench, true, "ok");
     expect_call(&bench, "/" ONE "watch=1&allowWatchBookmarks=true&resourceVersion=0" SHORTEST);
     say(&bench, EVENT("ADDED", "key", "9"));
     expect_position(&bench, "");
     say(&bench, EVENT("MODIFIED", "key", "10"));
     expect_position(&bench, "10");
-    expect_heard(&bench, "begin +key . +key . ");
+    expect_reported(&bench, "begin +key . +key . ");
 }
 
 static void a_404_that_is_not_the_servers_own_proves_no_absence(void **state)
@@ -1557,7 +1557,7 @@ static void a_404_that_is_not_the_servers_own_proves_no_absence(void **state)
     BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
     open_secret(&bench);
     refuse(&bench, 404);
-    expect_heard(&bench, "");
+    expect_reported(&bench, "");
     expect_call_after(&bench, 800, "//ns/shop/secrets/key");
 }
 

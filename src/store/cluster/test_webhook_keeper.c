@@ -270,7 +270,7 @@ static bool use(void *context, struct text certificate_pem, const struct secret 
     return true;
 }
 
-static void note(void *context, const struct store_note *told)
+static void note(void *context, const struct kube_event *told)
 {
     (void)context;
     assert_string_equal(told->reason, "CABundleRepaired");

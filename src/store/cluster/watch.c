@@ -131,21 +131,21 @@ void watch_arm(struct watch *watch)
     loop_timer_set(watch->options.world->loop, &watch->alive, at > now ? at - now : 0);
 }
 
-static void tell_batch_end(struct watch *watch)
+static void report_batch_end(struct watch *watch)
 {
-    if (watch->has_told)
+    if (watch->has_reported)
         watch->sink.batch_end(watch->sink.context);
-    watch->has_told = false;
+    watch->has_reported = false;
 }
 
-static void hear_piece(void *context, struct text piece)
+static void handle_piece(void *context, struct text piece)
 {
     struct watch *watch = context;
     struct error err = {0};
     watch->last_octet_ms = watch_now(watch);
     watch_mark_up(watch);
     bool ok = splitter_feed(watch->splitter, piece, &err);
-    tell_batch_end(watch);
+    report_batch_end(watch);
     if (!ok)
         watch_end(watch, HOW_UNREADABLE, &err);
     else if (watch->how != HOW_NONE)
@@ -182,7 +182,7 @@ static enum watch_how judge(const struct watch *watch, const struct api_reply *r
     return HOW_AGAIN;
 }
 
-static void hear_failure(struct watch *watch, const struct api_reply *reply)
+static void handle_failure(struct watch *watch, const struct api_reply *reply)
 {
     enum watch_how how = judge(watch, reply);
     bool is_cut = !watch->down_ms && (reply->status == 0 || reply->status / 100 == 2);
@@ -193,7 +193,7 @@ static void hear_failure(struct watch *watch, const struct api_reply *reply)
     watch_end(watch, how, &reply->error);
 }
 
-static void hear_reply(void *context, const struct api_reply *reply)
+static void handle_reply(void *context, const struct api_reply *reply)
 {
     struct watch *watch = context;
     watch->call = NULL;
@@ -202,14 +202,14 @@ static void hear_reply(void *context, const struct api_reply *reply)
     if (is_absent)
         body = (struct text){0};
     if (!reply->is_ok && !is_absent)
-        hear_failure(watch, reply);
+        handle_failure(watch, reply);
     else if (watch->phase == PHASE_GET)
-        watch_hear_get_end(watch, body);
+        watch_handle_get_end(watch, body);
     else if (watch->phase == PHASE_LIST)
-        watch_hear_list_end(watch);
+        watch_handle_list_end(watch);
     else
-        watch_hear_stream_end(watch);
-    tell_batch_end(watch);
+        watch_handle_stream_end(watch);
+    report_batch_end(watch);
 }
 
 static void close_call(struct watch *watch)
@@ -227,8 +227,8 @@ static void close_call(struct watch *watch)
 void watch_send(struct watch *watch, enum watch_phase phase, const char *path)
 {
     static const struct splitter_sink heard[] = {
-        {watch_hear_event, watch_hear_skipped, NULL},
-        {watch_hear_item, watch_hear_skipped, NULL},
+        {watch_handle_event, watch_handle_skipped, NULL},
+        {watch_handle_item, watch_handle_skipped, NULL},
     };
     bool is_get = phase == PHASE_GET;
     struct splitter_sink sink = heard[phase == PHASE_LIST];
@@ -241,12 +241,12 @@ void watch_send(struct watch *watch, enum watch_phase phase, const char *path)
         .path = path,
         .timeout_ms = is_get ? API_TIMEOUT_MS : API_FOREVER,
         .is_watch = is_stream(phase),
-        .piece = is_get ? NULL : hear_piece,
+        .piece = is_get ? NULL : handle_piece,
     };
     watch->opened_ms = watch->last_octet_ms = watch_now(watch);
     watch->bookmarks = 0;
     watch->has_event = false;
-    watch->call = api_send(watch->options.api, &request, hear_reply, watch);
+    watch->call = api_send(watch->options.api, &request, handle_reply, watch);
     if (!is_get)
         watch_arm(watch);
 }
@@ -463,7 +463,7 @@ bool watch_end_pass(struct watch *watch, struct text position)
     watch->is_synced = true;
     clear_trouble(watch);
     watch->sink.pass_end(watch->sink.context, !watch->has_unreadable);
-    watch->has_told = true;
+    watch->has_reported = true;
     return true;
 }
 

@@ -46,16 +46,16 @@ void watch_open_get(struct watch *watch)
     watch_send(watch, PHASE_GET, path.at);
 }
 
-bool watch_hear_item(void *context, struct text document)
+bool watch_handle_item(void *context, struct text document)
 {
     struct watch *watch = context;
     struct error err = {0};
     const struct value *object = watch_read(watch, document, &err);
     if (!object) {
-        watch_hear_skipped(watch, document, err.text);
+        watch_handle_skipped(watch, document, err.text);
         return true;
     }
-    watch->has_told = true;
+    watch->has_reported = true;
     watch->counts.last_event_ms = watch_now(watch);
     watch->sink.object(watch->sink.context, false, object);
     return true;
@@ -85,7 +85,7 @@ static bool read_frame(struct watch *watch, struct error *err)
     return true;
 }
 
-void watch_hear_list_end(struct watch *watch)
+void watch_handle_list_end(struct watch *watch)
 {
     struct error err = {0};
     if (!read_frame(watch, &err)) {
@@ -103,8 +103,8 @@ void watch_hear_list_end(struct watch *watch)
 }
 
 // Absent: it is not there.
-static bool hear_one(struct watch *watch, struct text body, struct text *position,
-                     struct error *err)
+static bool handle_one(struct watch *watch, struct text body, struct text *position,
+                       struct error *err)
 {
     watch_begin_pass(watch);
     if (!body.at)
@@ -114,15 +114,15 @@ static bool hear_one(struct watch *watch, struct text body, struct text *positio
         return false;
     *position = value_text_at(object, "metadata.resourceVersion");
     watch->sink.object(watch->sink.context, false, object);
-    watch->has_told = true;
+    watch->has_reported = true;
     return true;
 }
 
-void watch_hear_get_end(struct watch *watch, struct text body)
+void watch_handle_get_end(struct watch *watch, struct text body)
 {
     struct error err = {0};
     struct text position = {0};
-    if (!hear_one(watch, body, &position, &err)) {
+    if (!handle_one(watch, body, &position, &err)) {
         watch_end(watch, HOW_AGAIN, &err);
         return;
     }

@@ -51,7 +51,7 @@ struct watch {
     struct buffer lean;  // the document without what nobody keeps
     struct error error;  // of the document that ends the call
     enum watch_how how;  // HOW_NONE: go on
-    bool has_told;       // the sink heard something in this piece
+    bool has_reported;   // the sink heard something in this piece
 
     enum watch_phase phase;
     enum watch_phase ended; // of the call that ended last
@@ -116,16 +116,16 @@ void watch_add_path(const struct watch *watch, struct buffer *out);
 
 void watch_open_stream(struct watch *watch);
 void watch_open_live(struct watch *watch);
-bool watch_hear_event(void *context, struct text document);
-void watch_hear_stream_end(struct watch *watch);
+bool watch_handle_event(void *context, struct text document);
+void watch_handle_stream_end(struct watch *watch);
 
 void watch_open_list(struct watch *watch);
 void watch_open_get(struct watch *watch);
-bool watch_hear_item(void *context, struct text document);
-void watch_hear_list_end(struct watch *watch);
-void watch_hear_get_end(struct watch *watch, struct text body);
+bool watch_handle_item(void *context, struct text document);
+void watch_handle_list_end(struct watch *watch);
+void watch_handle_get_end(struct watch *watch, struct text body);
 
-void watch_hear_skipped(void *context, struct text head, const char *why);
+void watch_handle_skipped(void *context, struct text head, const char *why);
 void watch_set_trouble(struct watch *watch, enum watch_how how, const struct error *err);
 void watch_log_failure(struct watch *watch, const struct error *err);
 void watch_log(const struct watch *watch, enum log_level level, const char *message,

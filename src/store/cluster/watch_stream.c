@@ -66,35 +66,35 @@ static bool go_live(struct watch *watch)
     return true;
 }
 
-static bool hear_object(struct watch *watch, const struct value *object, bool is_deleted,
-                        bool is_added)
+static bool handle_object(struct watch *watch, const struct value *object, bool is_deleted,
+                          bool is_added)
 {
     struct text position = value_text_at(object, "metadata.resourceVersion");
     if (watch->phase == PHASE_LIVE && !follow_position(watch, position))
         return false;
-    watch->has_told = true;
+    watch->has_reported = true;
     watch->sink.object(watch->sink.context, is_deleted, object);
     if (watch->phase != PHASE_FOLLOW || is_added)
         return true;
     return follow_position(watch, position) && go_live(watch);
 }
 
-static bool hear_added(struct watch *watch, const struct value *object)
+static bool handle_added(struct watch *watch, const struct value *object)
 {
-    return hear_object(watch, object, false, true);
+    return handle_object(watch, object, false, true);
 }
 
-static bool hear_modified(struct watch *watch, const struct value *object)
+static bool handle_modified(struct watch *watch, const struct value *object)
 {
-    return hear_object(watch, object, false, false);
+    return handle_object(watch, object, false, false);
 }
 
-static bool hear_deleted(struct watch *watch, const struct value *object)
+static bool handle_deleted(struct watch *watch, const struct value *object)
 {
-    return hear_object(watch, object, true, false);
+    return handle_object(watch, object, true, false);
 }
 
-static bool hear_bookmark(struct watch *watch, const struct value *object)
+static bool handle_bookmark(struct watch *watch, const struct value *object)
 {
     struct text position = value_text_at(object, "metadata.resourceVersion");
     bool is_end = is_end_mark(object);
@@ -124,7 +124,7 @@ static enum watch_how judge_status(int64_t code, struct text reason)
     return code == 429 || code == 500 ? HOW_AGAIN : HOW_REFUSED;
 }
 
-static bool hear_error(struct watch *watch, const struct value *status)
+static bool handle_error(struct watch *watch, const struct value *status)
 {
     int64_t code = value_int_at(status, "code", 0);
     struct text reason = value_text_at(status, "reason");
@@ -137,7 +137,7 @@ static bool hear_error(struct watch *watch, const struct value *status)
     return watch_stop(watch, judge_status(code, reason));
 }
 
-static bool hear_unknown(struct watch *watch, struct text type)
+static bool handle_unknown(struct watch *watch, struct text type)
 {
     AUTO_BUFFER shown = {0};
     if (watch->has_unknown_type)
@@ -148,22 +148,22 @@ static bool hear_unknown(struct watch *watch, struct text type)
     return true;
 }
 
-static bool hear_typed(struct watch *watch, struct text type, const struct value *object)
+static bool handle_typed(struct watch *watch, struct text type, const struct value *object)
 {
     static const struct {
         const char *type;
-        bool (*hear)(struct watch *watch, const struct value *object);
+        bool (*handle)(struct watch *watch, const struct value *object);
     } types[] = {
-        {"ADDED", hear_added},       {"MODIFIED", hear_modified}, {"DELETED", hear_deleted},
-        {"BOOKMARK", hear_bookmark}, {"ERROR", hear_error},
+        {"ADDED", handle_added},       {"MODIFIED", handle_modified}, {"DELETED", handle_deleted},
+        {"BOOKMARK", handle_bookmark}, {"ERROR", handle_error},
     };
     for (size_t i = 0; i < COUNT_OF(types); i++)
         if (text_is(type, types[i].type))
-            return types[i].hear(watch, object);
-    return hear_unknown(watch, type);
+            return types[i].handle(watch, object);
+    return handle_unknown(watch, type);
 }
 
-bool watch_hear_event(void *context, struct text document)
+bool watch_handle_event(void *context, struct text document)
 {
     struct watch *watch = context;
     const struct value *event = watch_read(watch, document, &watch->error);
@@ -179,10 +179,10 @@ bool watch_hear_event(void *context, struct text document)
         watch->has_event = true;
         watch->counts.last_event_ms = watch_now(watch);
     }
-    return hear_typed(watch, type, object);
+    return handle_typed(watch, type, object);
 }
 
-void watch_hear_stream_end(struct watch *watch)
+void watch_handle_stream_end(struct watch *watch)
 {
     struct error err = {0};
     bool is_short = watch_now(watch) - watch->opened_ms < SHORT_MS && !watch->has_event;

@@ -145,7 +145,7 @@ static struct text find_string(const char *at, const char *end, const char *key)
     return found ? read_string(found, end) : (struct text){0};
 }
 
-void watch_hear_skipped(void *context, struct text head, const char *why)
+void watch_handle_skipped(void *context, struct text head, const char *why)
 {
     struct watch *watch = context;
     const char *end = head.at + head.len;

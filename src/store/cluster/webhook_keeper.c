@@ -116,7 +116,7 @@ static bool is_same_leaf(const struct webhook_keys *a, const struct webhook_keys
 
 // ---- what the watches show ----------------------------------------------------------------------
 
-static void tell_stranger(struct webhook_keeper *keeper)
+static void report_stranger(struct webhook_keeper *keeper)
 {
     struct error err;
     error_set(
@@ -132,7 +132,7 @@ static void take_secret(struct webhook_keeper *keeper, const struct value *tree)
     struct webhook_keys keys = {0};
     keeper->is_stranger = tree && !webhook_secret_is_ours(tree);
     if (keeper->is_stranger) {
-        tell_stranger(keeper);
+        report_stranger(keeper);
         return;
     }
     if (tree)
@@ -209,7 +209,7 @@ static void note_repair(const struct webhook_keeper *keeper)
         return;
     struct object *regarding = object_new(&configuration_kind, NULL, keeper->tree);
     keeper->options.note(keeper->options.context,
-                         &(struct store_note){
+                         &(struct kube_event){
                              .regarding = regarding,
                              .is_warning = true,
                              .reason = EVENT_CA_BUNDLE_REPAIRED,

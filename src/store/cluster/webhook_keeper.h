@@ -31,7 +31,7 @@ struct webhook_keeper_options {
     bool (*use)(void *context, struct text certificate_pem, const struct secret *key_pem,
                 struct error *err);
     // An event about the configuration, when somebody's caBundle was repaired; may be NULL.
-    void (*note)(void *context, const struct store_note *note);
+    void (*note)(void *context, const struct kube_event *note);
     void *context;
 };
 

@@ -16,16 +16,16 @@ const struct write_form write_forms[] = {
     [WRITE_CHANGE] = {"PATCH", NULL, "?fieldManager=signpost", "application/merge-patch+json",
                       RANK_BEHIND},
     [WRITE_DROP] = {"DELETE", NULL, "", "application/json", RANK_BEHIND},
-    [WRITE_PAGE_CREATE] = {"POST", NULL, "?fieldManager=signpost", "application/json", RANK_AHEAD},
-    [WRITE_PAGE_CHANGE] = {"PATCH", NULL, "?fieldManager=signpost", "application/merge-patch+json",
-                           RANK_AHEAD},
-    [WRITE_PAGE_DROP] = {"DELETE", NULL, "", "application/json", RANK_AHEAD},
+    [WRITE_SHARD_CREATE] = {"POST", NULL, "?fieldManager=signpost", "application/json", RANK_AHEAD},
+    [WRITE_SHARD_CHANGE] = {"PATCH", NULL, "?fieldManager=signpost", "application/merge-patch+json",
+                            RANK_AHEAD},
+    [WRITE_SHARD_DROP] = {"DELETE", NULL, "", "application/json", RANK_AHEAD},
     [WRITE_GET] = {"GET", NULL, "", NULL, RANK_AHEAD},
 };
 
-bool write_is_of_page(enum write_type type)
+bool write_is_of_shard(enum write_type type)
 {
-    return type >= WRITE_PAGE_CREATE && type <= WRITE_PAGE_DROP;
+    return type >= WRITE_SHARD_CREATE && type <= WRITE_SHARD_DROP;
 }
 
 static struct write *write_new(struct cluster *cluster, enum write_type type,
@@ -41,8 +41,8 @@ static struct write *write_new(struct cluster *cluster, enum write_type type,
                             .kind = cluster_type(cluster, key->kind),
                             .done = done,
                             .context = context};
-    must(write->kind || type == WRITE_PUT || write_is_of_page(type));
-    bool is_new = type == WRITE_CREATE || type == WRITE_PAGE_CREATE;
+    must(write->kind || type == WRITE_PUT || write_is_of_shard(type));
+    bool is_new = type == WRITE_CREATE || type == WRITE_SHARD_CREATE;
     api_version_path(&path, key->kind, versions_find(&cluster->memory.versions, key->kind),
                      key->namespace_, is_new ? TEXT("") : key->name, write_forms[type].subresource);
     buffer_add_text(&path, write_forms[type].query);
@@ -150,30 +150,30 @@ void writes_drop_owned_object(struct cluster *cluster, const struct object *seen
     writes_enqueue(write);
 }
 
-static struct write *write_to_page(struct cluster *cluster, enum write_type type, const char *name,
-                                   store_done *done, void *context)
+static struct write *write_to_shard(struct cluster *cluster, enum write_type type, const char *name,
+                                    store_done *done, void *context)
 {
-    const struct object_ref_key key = {&page_kind, text_of(cluster->own_namespace), text_of(name)};
+    const struct object_ref_key key = {&shard_kind, text_of(cluster->own_namespace), text_of(name)};
     struct write *write = write_new(cluster, type, &key, done, context);
     write->name = name_of(&key);
     return write;
 }
 
-void writes_put_page(struct cluster *cluster, const struct store_page_put *put, store_done *done,
-                     void *context)
+void writes_put_shard(struct cluster *cluster, const struct store_shard_put *put, store_done *done,
+                      void *context)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    enum write_type type = put->version ? WRITE_PAGE_CHANGE : WRITE_PAGE_CREATE;
-    struct write *write = write_to_page(cluster, type, put->name, done, context);
-    write->body = write_body_json(page_body(arena, cluster->own_namespace, put));
+    enum write_type type = put->version ? WRITE_SHARD_CHANGE : WRITE_SHARD_CREATE;
+    struct write *write = write_to_shard(cluster, type, put->name, done, context);
+    write->body = write_body_json(shard_body(arena, cluster->own_namespace, put));
     writes_enqueue(write);
 }
 
-void writes_drop_page(struct cluster *cluster, const char *name, const char *version,
-                      store_done *done, void *context)
+void writes_drop_shard(struct cluster *cluster, const char *name, const char *version,
+                       store_done *done, void *context)
 {
-    struct write *write = write_to_page(cluster, WRITE_PAGE_DROP, name, done, context);
-    write->body = write_body_drop_page(version);
+    struct write *write = write_to_shard(cluster, WRITE_SHARD_DROP, name, done, context);
+    write->body = write_body_drop_shard(version);
     writes_enqueue(write);
 }
 

@@ -24,7 +24,7 @@ static void put_version(struct arena *arena, struct value *root, const struct ob
               value_make_text(arena, object_version(object)));
 }
 
-static const char *mark_path(struct arena *arena, const struct store_mark *mark)
+static const char *mark_path(struct arena *arena, const struct metadata_change *mark)
 {
     return arena_printf(arena, "metadata.%s[%s]", mark->is_label ? "labels" : "annotations",
                         mark->key);
@@ -50,9 +50,10 @@ char *write_body_apply(const struct write *write, const struct store_apply *appl
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *root = value_make(arena, VALUE_MAP);
     put_identity(arena, root, write->cluster, apply->object);
-    for (size_t i = 0; i < apply->mark_count; i++)
-        if (apply->marks[i].value)
-            value_put_text(arena, root, mark_path(arena, &apply->marks[i]), apply->marks[i].value);
+    for (size_t i = 0; i < apply->metadata_change_count; i++)
+        if (apply->metadata_changes[i].value)
+            value_put_text(arena, root, mark_path(arena, &apply->metadata_changes[i]),
+                           apply->metadata_changes[i].value);
     if (kind->finalizer && (apply->add_finalizer || apply->object->has_finalizer))
         value_put_texts(arena, root, "metadata.finalizers",
                         (const char *const[]){kind->finalizer, NULL});
@@ -66,10 +67,11 @@ char *write_body_clear(const struct store_apply *apply)
     struct value *root = value_make(arena, VALUE_MAP);
     bool is_empty = true;
     put_uid(arena, root, apply->object);
-    for (size_t i = 0; i < apply->mark_count; i++) {
-        if (apply->marks[i].value)
+    for (size_t i = 0; i < apply->metadata_change_count; i++) {
+        if (apply->metadata_changes[i].value)
             continue;
-        value_put(arena, root, mark_path(arena, &apply->marks[i]), value_make(arena, VALUE_NULL));
+        value_put(arena, root, mark_path(arena, &apply->metadata_changes[i]),
+                  value_make(arena, VALUE_NULL));
         is_empty = false;
     }
     return is_empty ? NULL : write_body_json(root);
@@ -192,7 +194,7 @@ char *write_body_drop(const struct object *seen)
     return write_body_json(options);
 }
 
-char *write_body_drop_page(const char *version)
+char *write_body_drop_shard(const char *version)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *options = make_delete_options(arena);

@@ -12,7 +12,7 @@ enum {
 };
 
 // Nothing of the object comes back with the reply: the watch tells it.
-static bool is_told_by_watch(const struct write *write)
+static bool is_reported_by_watch(const struct write *write)
 {
     return write->type >= WRITE_PUT && write->type <= WRITE_DROP;
 }
@@ -110,7 +110,7 @@ static const struct object *cached(const struct write *write)
 // The state that came back is filed, unless the stream told a newer one.
 static void file_reply(struct write *write, const struct value *tree, bool is_silent)
 {
-    if (cached(write) && !feed_has_told(write->cluster, write->kind, tree))
+    if (cached(write) && !feed_has_reported(write->cluster, write->kind, tree))
         file_object(write->cluster, write->kind, tree,
                     &(struct filing){.is_reply = true, .is_silent = is_silent});
 }
@@ -137,7 +137,7 @@ static bool has_leftover(const struct write *write, const struct value *tree)
                    value_at(clear, "metadata.annotations", NULL));
 }
 
-static void answer_page(struct write *write, const struct value *tree)
+static void answer_shard(struct write *write, const struct value *tree)
 {
     AUTO_BUFFER version = {0};
     struct text text = value_text_at(tree, "metadata.resourceVersion");
@@ -157,11 +157,11 @@ static void succeed(struct write *write, const struct value *tree)
         return;
     }
     writes_grow_window(write->cluster);
-    if (write_is_of_page(write->type)) {
-        answer_page(write, tree);
+    if (write_is_of_shard(write->type)) {
+        answer_shard(write, tree);
         return;
     }
-    if (is_told_by_watch(write)) {
+    if (is_reported_by_watch(write)) {
         writes_answer(write, &(struct store_reply){.is_ok = true});
         return;
     }
@@ -214,7 +214,7 @@ static bool is_ours(const struct write *write, const struct value *tree, struct 
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct value *wanted = write_body_wanted(arena, write);
-    const struct store_mark grant = {.key = write->grant_key, .value = write->grant_value};
+    const struct metadata_change grant = {.key = write->grant_key, .value = write->grant_value};
     const struct store_put put = {
         .key = {write->put_kind, value_text_at(wanted, "metadata.namespace"),
                 value_text_at(wanted, "metadata.name")},
@@ -253,7 +253,7 @@ static void unreadable(struct write *write)
 
 static bool is_dropped(const struct write *write, const struct api_reply *reply)
 {
-    bool is_drop = write->type == WRITE_DROP || write->type == WRITE_PAGE_DROP;
+    bool is_drop = write->type == WRITE_DROP || write->type == WRITE_SHARD_DROP;
     return is_drop && write->step == STEP_SEND && !reply->is_ok && reply->error.status == 404;
 }
 

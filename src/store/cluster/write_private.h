@@ -18,9 +18,9 @@ enum write_type {
     WRITE_CREATE, // a child; not applied, which would take over what somebody else made
     WRITE_CHANGE,
     WRITE_DROP,
-    WRITE_PAGE_CREATE,
-    WRITE_PAGE_CHANGE,
-    WRITE_PAGE_DROP,
+    WRITE_SHARD_CREATE,
+    WRITE_SHARD_CHANGE,
+    WRITE_SHARD_DROP,
     WRITE_GET,
 };
 
@@ -71,7 +71,7 @@ struct write_form {
 extern const struct write_form write_forms[];
 
 // Creates, changes or drops a page of a ledger.
-bool write_is_of_page(enum write_type type);
+bool write_is_of_shard(enum write_type type);
 
 // ---- write_window.c -----------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ char *write_body_clear(const struct store_apply *apply);
 // The patch of a child, if it still is the state that was seen.
 char *write_body_change(const struct store_owned_object *child);
 char *write_body_drop(const struct object *seen);
-char *write_body_drop_page(const char *version);
+char *write_body_drop_shard(const char *version);
 // PUT: whose the object is, and nothing else. What is applied later is ours by that alone, and can
 // go again.
 char *write_body_bare(const struct write *write);

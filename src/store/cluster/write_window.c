@@ -176,7 +176,7 @@ bool writes_are_full(const struct cluster *cluster, bool is_urgent)
 }
 
 // Those that are urgent need not wait for the others' room.
-static void tell_room(struct cluster *cluster)
+static void report_room(struct cluster *cluster)
 {
     bool was_full[] = {writes_are_full(cluster, false), writes_are_full(cluster, true)};
     for (enum write_rank rank = RANK_URGENT; rank < RANK_COUNT; rank++)
@@ -215,7 +215,7 @@ static void pump(struct cluster *cluster)
     writes->is_pumping = true;
     send_waiting(cluster);
     writes->is_pumping = false;
-    tell_room(cluster);
+    report_room(cluster);
 }
 
 static void pump_soon(void *context)

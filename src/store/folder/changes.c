@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "store/folder/behind.h"
 #include "store/folder/lead.h"
 #include "store/folder/leftovers.h"
 #include "store/folder/name.h"
-#include "store/folder/settle.h"
+#include "store/folder/schedule.h"
+#include "store/folder/write_back.h"
 
 // ---- what inotify tells -------------------------------------------------------------------------
 
@@ -70,7 +70,7 @@ static void take_names(void *context, bool is_lost)
     bool is_edit = is_lost;
     char **paths = disk_watch_take(folder->watch, &count);
     for (size_t i = 0; i < count; i++) {
-        bool is_child = lies_in(folder->children.folder, paths[i]);
+        bool is_child = lies_in(folder->owned_objects.folder, paths[i]);
         bool is_own_path = lies_in_own(folder, paths[i]) && !is_child;
         is_own = is_own || is_own_path;
         if (is_own_path || !is_of_interest(paths[i])) {
@@ -86,7 +86,7 @@ static void take_names(void *context, bool is_lost)
     if (is_edit)
         note_edit(folder);
     if (is_relevant)
-        settle_soon(folder);
+        schedule_soon(folder);
     if (is_own)
         lead_look(folder);
 }
@@ -101,7 +101,7 @@ static bool is_its_own_fault(const struct error *err)
     return false;
 }
 
-static void tell_watchless(const struct folder *folder, const struct error *err)
+static void report_watchless(const struct folder *folder, const struct error *err)
 {
     log_line(folder->log, LOG_WARN, "changes are found by the scan every 60 s only",
              LOG_TEXT("error", err->text), LOG_END);
@@ -115,7 +115,7 @@ void changes_watch_folder(void *context, const char *path)
         leftovers_remove(folder, path);
     if (!folder->watch || disk_watch_add(folder->watch, path, &err) || is_its_own_fault(&err))
         return;
-    tell_watchless(folder, &err);
+    report_watchless(folder, &err);
     disk_watch_free(steal(folder->watch));
 }
 
@@ -130,17 +130,17 @@ static void miss_child(struct folder *folder, const char *path)
         pass_miss(folder, id);
 }
 
-void changes_tell_child(void *context, const char *path, bool is_there)
+void changes_report_child(void *context, const char *path, bool is_there)
 {
     struct folder *folder = context;
     if (is_there)
-        changes_watch_folder(folder, folder->children.folder);
+        changes_watch_folder(folder, folder->owned_objects.folder);
     else
         miss_child(folder, path + strlen(folder->state_dir) + 1);
     add_change(folder, mem_copy_text(path));
     if (!folder->first_change_ms)
         folder->first_change_ms = folder_now_ms(folder);
-    loop_timer_set(folder->world.loop, &folder->settle_timer, 0);
+    loop_timer_set(folder->world.loop, &folder->debounce_timer, 0);
 }
 
 // ---- what became of it --------------------------------------------------------------------------
@@ -174,7 +174,7 @@ static void take_manifest(struct folder *folder, const char *path, bool is_there
 void changes_miss_status(struct folder *folder, uint32_t id)
 {
     struct file *file = &folder->entries.files[id];
-    struct status_file *status = status_book_find(&folder->book, id);
+    struct status_file *status = status_files_find(&folder->status_files, id);
     bool is_expected = file->first != ENTRY_NONE || (file->flags & FILE_HAS_BROKEN);
     bool is_here = status && status->is_loaded;
     if (!folder->is_leading || !is_expected || !(file->flags & FILE_IS_PRESENT) ||
@@ -184,7 +184,7 @@ void changes_miss_status(struct folder *folder, uint32_t id)
     folder->lost_count++;
     if (is_here) {
         status->is_missed = true;
-        behind_mark(folder, id);
+        write_back_mark(folder, id);
         return;
     }
     file->flags |= FILE_IS_MISSED | FILE_IS_UNSETTLED;
@@ -203,7 +203,7 @@ static void take_path(struct folder *folder, const char *full)
 {
     struct disk_stat found;
     struct error err = {0};
-    bool is_child = lies_in(folder->children.folder, full);
+    bool is_child = lies_in(folder->owned_objects.folder, full);
     const char *root = is_child ? folder->state_dir : folder->dir;
     if (!lies_in(root, full)) {
         folder->needs_scan = true;
@@ -242,7 +242,7 @@ void changes_start(struct folder *folder)
     struct error err = {0};
     folder->watch = disk_watch_new(folder->world.loop, take_names, folder, &err);
     if (!folder->watch)
-        tell_watchless(folder, &err);
+        report_watchless(folder, &err);
 }
 
 void changes_done(struct folder *folder)

@@ -12,7 +12,7 @@ void changes_done(struct folder *folder);
 // Changes in that folder are told from now on. `context` is the store; `path` is absolute.
 void changes_watch_folder(void *context, const char *path);
 // One of our own files that are read like manifests was written or removed.
-void changes_tell_child(void *context, const char *path, bool is_there);
+void changes_report_child(void *context, const char *path, bool is_there);
 // Queues for the pass what the paths named so far come to, or asks for a full scan.
 enum step changes_take(struct folder *folder, int64_t until_ms);
 // A status file is gone. It is written as it was where that is still in memory; else its manifest

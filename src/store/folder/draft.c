@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/secret.h"
-#include "store/folder/behind.h"
+#include "store/folder/degraded.h"
 #include "store/folder/name.h"
-#include "store/folder/settle.h"
-#include "store/folder/trouble.h"
+#include "store/folder/schedule.h"
+#include "store/folder/write_back.h"
 
 struct draft draft_make(const struct folder *folder, struct arena *arena,
                         const struct object_ref_key *key)
@@ -22,21 +22,21 @@ struct draft draft_make(const struct folder *folder, struct arena *arena,
 
 void draft_begin(struct folder *folder, struct draft *draft)
 {
-    draft->ours = (struct ours){
+    draft->managed = (struct managed){
         .created_s = loop_unix_ms(folder->world.loop) / 1000,
         .generation = 1,
     };
-    random_uuid(folder->world.random, draft->ours.uid);
+    random_uuid(folder->world.random, draft->managed.uid);
     draft_step(folder, draft);
 }
 
 void draft_step(struct folder *folder, struct draft *draft)
 {
     if (folder->is_leading && !state_reserve(&folder->state))
-        trouble_set(folder, TROUBLE_STATE, &folder->state.fault);
+        degraded_set(folder, DEGRADED_STATE, &folder->state.fault);
     else
-        trouble_clear(folder, TROUBLE_STATE);
-    draft->ours.version = state_next(&folder->state);
+        degraded_clear(folder, DEGRADED_STATE);
+    draft->managed.version = state_next(&folder->state);
 }
 
 void draft_key(struct buffer *out, const struct draft *draft)
@@ -51,7 +51,7 @@ static struct value *read_body(struct arena *arena, struct text body)
 {
     struct value *tree = NULL;
     bool has = false;
-    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(body, &ours_limits);
+    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(body, &managed_limits);
     if (!yaml_reader_next(reader, arena, &tree, &has, NULL) || !has)
         return NULL;
     return tree;
@@ -80,10 +80,10 @@ static struct text cut_good(struct text *body)
 
 static void look_aside(struct folder *folder, struct draft *draft)
 {
-    if (draft->ours.last_good || draft->unread.len)
+    if (draft->managed.last_good || draft->unread.len)
         return;
-    draft->ours.last_good = secrets_read(&folder->state, draft->ours.uid, draft->arena);
-    draft->is_aside = draft->ours.last_good != NULL;
+    draft->managed.last_good = secrets_read(&folder->state, draft->managed.uid, draft->arena);
+    draft->is_aside = draft->managed.last_good != NULL;
 }
 
 bool draft_skim(struct folder *folder, struct draft *draft, const struct status_doc *doc)
@@ -91,7 +91,7 @@ bool draft_skim(struct folder *folder, struct draft *draft, const struct status_
     struct text body = doc->body;
     struct text unread = cut_good(&body);
     const struct value *tree = read_body(draft->arena, body);
-    if (!ours_decode(&draft->ours, draft->subject.type, tree))
+    if (!managed_decode(&draft->managed, draft->subject.type, tree))
         return false;
     if (unread.len)
         draft->unread = (struct text){arena_copy(draft->arena, unread.at, unread.len), unread.len};
@@ -104,7 +104,7 @@ void draft_complete(struct draft *draft)
     if (!draft->unread.len)
         return;
     const struct value *tree = read_body(draft->arena, draft->unread);
-    draft->ours.last_good = value_find(tree, "lastGoodSpec");
+    draft->managed.last_good = value_find(tree, "lastGoodSpec");
     draft->unread = (struct text){0};
 }
 
@@ -124,26 +124,26 @@ bool draft_has_good(const struct draft *draft, const struct value *good)
 static void read_object(struct draft *draft, const struct object *object)
 {
     draft->unread = (struct text){0};
-    draft->ours = (struct ours){
+    draft->managed = (struct managed){
         .generation = object->generation,
         .created_s = object->created_s,
         .deleted_s = object->deleted_s,
         .has_finalizer = object->has_finalizer,
     };
-    object_version_number(object, &draft->ours.version);
-    object_write_uid(object, draft->ours.uid);
+    object_version_number(object, &draft->managed.version);
+    object_write_uid(object, draft->managed.uid);
 }
 
 static void match_document(void *context, struct arena *arena, struct document *document)
 {
     struct draft *draft = context;
-    if (draft->ours.last_good || document->state != DOCUMENT_GOOD ||
+    if (draft->managed.last_good || document->state != DOCUMENT_GOOD ||
         document->kind != draft->subject.type->kind ||
         !text_equal(document->name, draft->subject.name) ||
         !text_equal(document->namespace_, draft->subject.namespace_))
         return;
-    draft->ours.last_good =
-        value_copy(draft->arena, ours_last_good(arena, document->kind, document->tree));
+    draft->managed.last_good =
+        value_copy(draft->arena, managed_last_good(arena, document->kind, document->tree));
     draft->is_aside = document->has_secret;
 }
 
@@ -166,7 +166,7 @@ static void read_manifest(struct folder *folder, struct draft *draft, uint32_t f
 static bool is_of(const struct draft *draft, const struct object *object)
 {
     uint8_t uid[16];
-    object_uid_parse(text_of(draft->ours.uid), uid);
+    object_uid_parse(text_of(draft->managed.uid), uid);
     return memcmp(uid, object->uid, sizeof uid) == 0;
 }
 
@@ -190,7 +190,7 @@ static bool find_doc(struct folder *folder, const struct draft *draft, const str
     if (is_as_new(*doc, entry->object) || !folder->is_leading || folder->pass.is_load)
         return true;
     if (!folder_recover_status(folder, entry->file, status, err) ||
-        !status_book_merge_key(&folder->book, status, buffer_text(&key), err))
+        !status_files_merge_key(&folder->status_files, status, buffer_text(&key), err))
         return false;
     *doc = status_file_find(status, buffer_text(&key));
     return true;
@@ -200,10 +200,10 @@ static bool find_doc(struct folder *folder, const struct draft *draft, const str
 static void catch_up(struct draft *draft, const struct object *object)
 {
     draft->is_behind = true;
-    draft->ours.generation = object->generation;
-    draft->ours.deleted_s = object->deleted_s;
-    draft->ours.has_finalizer = object->has_finalizer;
-    object_version_number(object, &draft->ours.version);
+    draft->managed.generation = object->generation;
+    draft->managed.deleted_s = object->deleted_s;
+    draft->managed.has_finalizer = object->has_finalizer;
+    object_version_number(object, &draft->managed.version);
 }
 
 bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct error *err)
@@ -220,7 +220,7 @@ bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct 
         catch_up(draft, entry->object);
     }
     draft_complete(draft);
-    if (!draft->ours.last_good)
+    if (!draft->managed.last_good)
         read_manifest(folder, draft, entry->file);
     return true;
 }
@@ -230,14 +230,14 @@ bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct 
 struct object *draft_object(const struct folder *folder, const struct draft *draft)
 {
     const struct store_kind *type = draft->subject.type;
-    struct object *made = object_new(type->kind, type->finalizer,
-                                     ours_tree(draft->arena, &draft->subject, &draft->ours));
-    return cache_adopt(folder->store.cache, made);
+    struct object *generated = object_new(
+        type->kind, type->finalizer, managed_tree(draft->arena, &draft->subject, &draft->managed));
+    return cache_adopt(folder->store.cache, generated);
 }
 
 void draft_write(struct buffer *out, const struct draft *draft)
 {
-    ours_write(out, draft->arena, &draft->subject, &draft->ours, draft->is_aside);
+    managed_write(out, draft->arena, &draft->subject, &draft->managed, draft->is_aside);
 }
 
 void folder_write_ahead(struct folder *folder, uint32_t file, const struct object_ref_key *key,
@@ -268,7 +268,7 @@ bool folder_keep(struct folder *folder, uint32_t file, struct text key, uint64_t
     if (!status)
         return false;
     status_file_set(status, key, version, body);
-    behind_mark(folder, file);
+    write_back_mark(folder, file);
     return true;
 }
 
@@ -280,7 +280,7 @@ bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file,
         return true;
     draft_key(&key, draft);
     draft_write(&body, draft);
-    return folder_keep(folder, file, buffer_text(&key), draft->ours.version, buffer_text(&body),
+    return folder_keep(folder, file, buffer_text(&key), draft->managed.version, buffer_text(&body),
                        err);
 }
 
@@ -291,17 +291,17 @@ void folder_drop(struct folder *folder, uint32_t file, struct text key)
         return;
     struct status_file *status = folder_open_status(folder, file, &err);
     if (!status) {
-        trouble_set(folder, TROUBLE_STATUS, &err);
+        degraded_set(folder, DEGRADED_STATUS, &err);
         return;
     }
     status_file_drop(status, key);
-    behind_mark(folder, file);
+    write_back_mark(folder, file);
 }
 
 // ---- filing -------------------------------------------------------------------------------------
 
-void folder_tell(struct folder *folder, enum store_event_type type, const struct object *object,
-                 const struct object *old)
+void folder_report_event(struct folder *folder, enum store_event_type type,
+                         const struct object *object, const struct object *old)
 {
     struct store_event event = {
         .type = type,
@@ -309,15 +309,15 @@ void folder_tell(struct folder *folder, enum store_event_type type, const struct
         .old = old,
         .is_initial = !folder->was_synced,
     };
-    folder->pass.has_told = true;
+    folder->pass.has_reported = true;
     folder->sink.event(folder->sink.context, &event);
 }
 
 void folder_end_batch(struct folder *folder)
 {
-    if (!folder->pass.has_told)
+    if (!folder->pass.has_reported)
         return;
-    folder->pass.has_told = false;
+    folder->pass.has_reported = false;
     folder->sink.batch_end(folder->sink.context);
 }
 
@@ -328,7 +328,7 @@ static bool is_same(const struct object *a, const struct object *b)
 }
 
 uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file,
-                     struct content_id body, bool is_told)
+                     struct content_id body, bool is_reported)
 {
     struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
     struct entries *entries = &folder->entries;
@@ -341,16 +341,16 @@ uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file
     if (entries->items[id].file != file)
         entries_move(entries, id, file);
     entries->items[id].body = body;
-    if (is_told && (!old || !is_same(old, object)))
-        folder_tell(folder, old ? STORE_MODIFIED : STORE_ADDED, object, old);
+    if (is_reported && (!old || !is_same(old, object)))
+        folder_report_event(folder, old ? STORE_MODIFIED : STORE_ADDED, object, old);
     object_unref(old);
     return id;
 }
 
-static void forget_made(struct folder *folder, const char *uid)
+static void forget_generated(struct folder *folder, const char *uid)
 {
-    made_forget(&folder->made, uid);
-    made_forget(&folder->children, uid);
+    generated_forget(&folder->generated, uid);
+    generated_forget(&folder->owned_objects, uid);
 }
 
 void folder_leave(struct folder *folder, uint32_t id)
@@ -371,9 +371,9 @@ void folder_leave(struct folder *folder, uint32_t id)
     if (had_secret && folder->is_leading)
         secrets_remove(&folder->state, uid);
     if (folder->is_leading)
-        forget_made(folder, uid);
+        forget_generated(folder, uid);
     if (is_reborn)
-        settle_again(folder, file, 0);
-    folder_tell(folder, STORE_DELETED, last, last);
+        schedule_again(folder, file, 0);
+    folder_report_event(folder, STORE_DELETED, last, last);
     object_unref(last);
 }

@@ -7,7 +7,7 @@
 struct draft {
     struct arena *arena;
     struct subject subject;
-    struct ours ours;
+    struct managed managed;
     struct text unread; // YAML of ours.last_good that was not read yet; see draft_complete
     bool is_behind;     // what is kept of it is older than the cached state, or lost
     bool is_aside;      // the last good document holds a secret: never in a status file or a row
@@ -49,9 +49,9 @@ void folder_drop(struct folder *folder, uint32_t file, struct text key);
 
 // Files a new state and tells it unless it is the same: ADDED or MODIFIED. Returns the entry.
 uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file,
-                     struct content_id body, bool is_told);
+                     struct content_id body, bool is_reported);
 // The object leaves: DELETED.
 void folder_leave(struct folder *folder, uint32_t entry);
-void folder_tell(struct folder *folder, enum store_event_type type, const struct object *object,
-                 const struct object *old);
+void folder_report_event(struct folder *folder, enum store_event_type type,
+                         const struct object *object, const struct object *old);
 void folder_end_batch(struct folder *folder);

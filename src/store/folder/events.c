@@ -99,7 +99,7 @@ static void end(struct events *events, struct buffer *out, bool is_warning)
     events->lines[events->count++] = (struct event_line){buffer_steal(out), is_warning};
 }
 
-void events_add(struct events *events, const struct store_note *note, int64_t now_ms)
+void events_add(struct events *events, const struct kube_event *note, int64_t now_ms)
 {
     AUTO_BUFFER out = {0};
     begin(&out, note->is_warning, note->reason, now_ms);

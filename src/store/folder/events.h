@@ -27,7 +27,7 @@ struct events {
 
 void events_init(struct events *events, struct disk *disk, const char *path);
 void events_done(struct events *events); // what was not written is lost
-void events_add(struct events *events, const struct store_note *note, int64_t now_ms);
+void events_add(struct events *events, const struct kube_event *note, int64_t now_ms);
 // About a manifest that gives no object: `path` stands in place of the object.
 void events_add_manifest(struct events *events, const char *path, const char *reason,
                          const char *text, int64_t now_ms);

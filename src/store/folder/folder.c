@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "store/folder/behind.h"
 #include "store/folder/changes.h"
+#include "store/folder/degraded.h"
 #include "store/folder/lead.h"
 #include "store/folder/name.h"
-#include "store/folder/settle.h"
-#include "store/folder/trouble.h"
+#include "store/folder/schedule.h"
 #include "store/folder/write.h"
+#include "store/folder/write_back.h"
 
 enum { SHOWN_FAULTS = 8 };
 
@@ -54,7 +54,7 @@ static bool folder_start(struct store *store, const struct store_sink *sink, str
     (void)err;
     folder->sink = *sink;
     lead_start(folder);
-    settle_start(folder);
+    schedule_start(folder);
     return true;
 }
 
@@ -100,37 +100,37 @@ static void folder_drop_owned_object(struct store *store, const struct object *s
     write_drop_owned_object(of(store), seen, done, context);
 }
 
-static void folder_read_pages(struct store *store, const char *label, const char *prefix,
-                              store_done *done, void *context)
+static void folder_read_shards(struct store *store, const char *label, const char *prefix,
+                               store_done *done, void *context)
 {
     (void)label;
-    write_read_pages(of(store), prefix, done, context);
+    write_read_shards(of(store), prefix, done, context);
 }
 
-static void folder_put_page(struct store *store, const struct store_page_put *put, store_done *done,
-                            void *context)
-{
-    write_put_page(of(store), put, done, context);
-}
-
-static void folder_drop_page(struct store *store, const char *name, const char *version,
+static void folder_put_shard(struct store *store, const struct store_shard_put *put,
                              store_done *done, void *context)
 {
-    write_drop_page(of(store), name, version, done, context);
+    write_put_shard(of(store), put, done, context);
 }
 
-static void folder_note(struct store *store, const struct store_note *note)
+static void folder_drop_shard(struct store *store, const char *name, const char *version,
+                              store_done *done, void *context)
+{
+    write_drop_shard(of(store), name, version, done, context);
+}
+
+static void folder_publish_event(struct store *store, const struct kube_event *note)
 {
     struct folder *folder = of(store);
     if (!folder->is_leading || !note->regarding)
         return;
     events_add(&folder->events, note, loop_unix_ms(folder->world.loop));
-    behind_wake(folder);
+    write_back_wake(folder);
 }
 
 static void folder_flush(struct store *store)
 {
-    behind_flush(of(store));
+    write_back_flush(of(store));
 }
 
 static const char *describe_faults(struct folder *folder)
@@ -152,11 +152,11 @@ static const char *describe_faults(struct folder *folder)
 static size_t folder_checks(struct store *store, struct store_check *out, size_t capacity)
 {
     struct folder *folder = of(store);
-    const char *trouble = trouble_text(folder);
+    const char *degraded = degraded_text(folder);
     const char *reading = folder->was_synced ? "" : "reading the manifests";
     const struct store_check checks[] = {
         {"folder", folder->is_synced, false, folder->why ? folder->why : reading},
-        {"store", !trouble, false, trouble ? trouble : ""},
+        {"store", !degraded, false, degraded ? degraded : ""},
         {"manifests", !folder->fault_count, true, describe_faults(folder)},
     };
     size_t count = capacity < COUNT_OF(checks) ? capacity : COUNT_OF(checks);
@@ -167,17 +167,17 @@ static size_t folder_checks(struct store *store, struct store_check *out, size_t
 static void folder_free(struct store *store)
 {
     struct folder *folder = of(store);
-    settle_done(folder);
+    schedule_done(folder);
     write_done(folder);
-    behind_done(folder);
+    write_back_done(folder);
     lead_done(folder);
     events_done(&folder->events);
-    made_done(&folder->made);
-    made_done(&folder->children);
+    generated_done(&folder->generated);
+    generated_done(&folder->owned_objects);
     state_done(&folder->state);
-    status_book_done(&folder->book);
+    status_files_done(&folder->status_files);
     entries_done(&folder->entries);
-    trouble_done(folder);
+    degraded_done(folder);
     cache_free(folder->store.cache);
     kind_patterns_free(folder->patterns);
     arena_free(folder->arena);
@@ -221,10 +221,10 @@ static const struct store_ops folder_ops = {
     .put = folder_put,
     .put_owned_object = folder_put_owned_object,
     .drop_owned_object = folder_drop_owned_object,
-    .read_pages = folder_read_pages,
-    .put_page = folder_put_page,
-    .drop_page = folder_drop_page,
-    .note = folder_note,
+    .read_shards = folder_read_shards,
+    .put_shard = folder_put_shard,
+    .drop_shard = folder_drop_shard,
+    .publish_event = folder_publish_event,
     .checks = folder_checks,
     .flush = folder_flush,
     .free = folder_free,
@@ -291,16 +291,16 @@ static void open_parts(struct folder *folder)
     struct disk *disk = folder->world.disk;
     autofree char *state = join(folder->own_dir, "state.db");
     autofree char *events = join(folder->own_dir, "events.jsonl");
-    autofree char *made = join(folder->own_dir, "made");
+    autofree char *generated = join(folder->own_dir, "made");
     autofree char *children = join(folder->state_dir, NAME_CHILDREN);
-    status_book_init(&folder->book, disk, folder->state_dir ? folder->state_dir : "",
-                     &folder->state);
-    folder->book.is_shared = folder->state_dir && !strcmp(folder->state_dir, folder->dir);
+    status_files_init(&folder->status_files, disk, folder->state_dir ? folder->state_dir : "",
+                      &folder->state);
+    folder->status_files.is_shared = folder->state_dir && !strcmp(folder->state_dir, folder->dir);
     state_init(&folder->state, disk, state);
-    made_init(&folder->made, disk, made);
-    made_init(&folder->children, disk, children);
-    folder->children.changed = changes_tell_child;
-    folder->children.context = folder;
+    generated_init(&folder->generated, disk, generated);
+    generated_init(&folder->owned_objects, disk, children);
+    folder->owned_objects.changed = changes_report_child;
+    folder->owned_objects.context = folder;
     events_init(&folder->events, disk, events);
 }
 
@@ -308,7 +308,7 @@ static struct folder *make(const struct world *world, const struct folder_option
                            struct log *log)
 {
     struct folder *folder = mem_new_of(struct folder);
-    folder->store = (struct store){&folder_ops, cache_new(), SETTLE_MS};
+    folder->store = (struct store){&folder_ops, cache_new(), DEBOUNCE_MS};
     folder->world = *world;
     folder->log = log;
     folder->lock = folder->dir_lock = -1;
@@ -319,9 +319,9 @@ static struct folder *make(const struct world *world, const struct folder_option
     folder->arena = arena_new();
     entries_init(&folder->entries);
     copy_kinds(folder, options);
-    settle_init(folder);
+    schedule_init(folder);
     write_init(folder);
-    behind_init(folder);
+    write_back_init(folder);
     return folder;
 }
 

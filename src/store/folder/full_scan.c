@@ -5,11 +5,11 @@
 
 #include "base/memory.h"
 #include "store/folder/changes.h"
+#include "store/folder/degraded.h"
 #include "store/folder/leftovers.h"
 #include "store/folder/load.h"
 #include "store/folder/name.h"
-#include "store/folder/settle.h"
-#include "store/folder/trouble.h"
+#include "store/folder/schedule.h"
 
 static void saw_manifest(void *context, const char *path, const struct disk_stat *found)
 {
@@ -38,7 +38,7 @@ static void fail_scan(struct folder *folder, const struct error *err)
 {
     if (folder->scan_error.fault == FAULT_NONE)
         folder->scan_error = *err;
-    settle_retry(folder, UNREADABLE_RETRY_MS);
+    schedule_retry(folder, UNREADABLE_RETRY_MS);
     folder->needs_scan = true;
 }
 
@@ -187,6 +187,6 @@ enum step full_scan_begin_state(struct folder *folder, int64_t until_ms)
 enum step full_scan_begin_children(struct folder *folder, int64_t until_ms)
 {
     (void)until_ms;
-    scan_begin(&folder->scan, folder->children.folder, &child_calls, folder);
+    scan_begin(&folder->scan, folder->owned_objects.folder, &child_calls, folder);
     return STEP_DONE;
 }

@@ -12,12 +12,12 @@
 #include "store/folder/entries.h"
 #include "store/folder/events.h"
 #include "store/folder/folder.h"
-#include "store/folder/made.h"
-#include "store/folder/ours.h"
+#include "store/folder/generated.h"
+#include "store/folder/managed.h"
 #include "store/folder/scan.h"
 #include "store/folder/secrets.h"
 #include "store/folder/state.h"
-#include "store/folder/status_book.h"
+#include "store/folder/status_files.h"
 #include "store/folder/unread.h"
 #include "store/store.h"
 
@@ -25,27 +25,27 @@
 //
 //     folder.c   opening, the operations, checks
 //     lead.c     the locks: who may write
-//     settle.c   when to look: timers, work in slices
+//     schedule.c   when to look: timers, work in slices
 //     changes.c  what inotify names, and what it comes to
 //     full_scan.c    what a look at everything finds
 //     load.c     what earlier runs left: status files and the state
 //     orphans.c  what of it no manifest claims
 //     pass.c     changed manifests, file by file
-//     take.c     one document: it becomes, changes or keeps an object
+//     ingest.c     one document: it becomes, changes or keeps an object
 //     missing.c  objects whose documents are gone
 //     draft.c    one object: what is kept of it, and its next state
 //     write.c    apply, remove_finalizer, patch_status, put, get
-//     page_files.c   pages of ledgers
-//     behind.c   what follows: status files, events
+//     shard_files.c   pages of ledgers
+//     write_back.c   what follows: status files, events
 //     read.c     reading without opening
-//     trouble.c  what is wrong: refused documents, failing writes
+//     degraded.c  what is wrong: refused documents, failing writes
 
 enum {
     RETRY_MS = 1000,
     UNREADABLE_RETRY_MS = 5000,
     SLOW_SCAN_MS = 60 * 1000,
-    SETTLE_MS = 100,
-    SETTLE_MAX_MS = 1000,
+    DEBOUNCE_MS = 100,
+    DEBOUNCE_MAX_MS = 1000,
     HALF_WRITTEN_MS = 5000,
     LEAD_MS = 1000,
     SLICE_MS = 20,
@@ -90,10 +90,10 @@ struct move {
 };
 
 struct pass {
-    uint32_t number; // 24 bits
-    bool is_load;    // objects may lie dormant
-    bool has_told;   // events since the last end of a batch
-    bool is_open;    // more of this pass may follow
+    uint32_t number;   // 24 bits
+    bool is_load;      // objects may lie dormant
+    bool has_reported; // events since the last end of a batch
+    bool is_open;      // more of this pass may follow
     struct id_list queue;
     size_t next;
     uint32_t file;                  // being read
@@ -123,13 +123,13 @@ struct file_faults {
     size_t told;     // of this reading, in the log
 };
 
-enum trouble {
-    TROUBLE_LOST,
-    TROUBLE_WRITE_AHEAD,
-    TROUBLE_STATE,
-    TROUBLE_STATUS,
-    TROUBLE_SECRETS,
-    TROUBLES
+enum degraded {
+    DEGRADED_LOST,
+    DEGRADED_WRITE_AHEAD,
+    DEGRADED_STATE,
+    DEGRADED_STATUS,
+    DEGRADED_SECRETS,
+    DEGRADED_COUNT
 };
 
 enum work { WORK_NONE, WORK_LOAD, WORK_SCAN, WORK_CHANGES };
@@ -147,17 +147,17 @@ struct folder {
     bool allow_empty;
     bool is_reading;
     char *owner_id; // as given, or NULL
-    bool has_told_owner;
+    bool has_reported_owner;
     struct store_kind *types;
     const struct kind **kinds;
     size_t kind_count;
     struct kind_patterns *patterns;
 
     struct entries entries;
-    struct status_book book;
+    struct status_files status_files;
     struct state state;
-    struct made made;
-    struct made children;
+    struct generated generated;
+    struct generated owned_objects;
     struct events events;
     struct arena *arena; // of one write
 
@@ -166,11 +166,11 @@ struct folder {
     bool is_leading;
     bool is_lost;   // on a leader: what it locked lies there no more
     bool has_rival; // it leads this folder with another state folder
-    bool has_told_leading;
+    bool has_reported_leading;
     struct loop_timer lead_timer;
 
     struct disk_watch *watch;
-    struct loop_timer settle_timer;
+    struct loop_timer debounce_timer;
     int64_t first_change_ms; // of those not looked at; 0: none
     int64_t last_edit_ms;    // of those that others made
     bool has_edits;          // such that were not looked at
@@ -208,8 +208,8 @@ struct folder {
     struct loop_timer write_timer;
 
     struct id_list due; // files whose status files are to be written
-    struct loop_timer behind_timer;
-    int64_t behind_at_ms; // when it fires; 0: not set
+    struct loop_timer write_back_timer;
+    int64_t write_back_at_ms; // when it fires; 0: not set
     struct move *moves;
     size_t move_count;
     size_t move_capacity;
@@ -218,7 +218,7 @@ struct folder {
     LIST_OF(struct file_faults) faults;
     struct file_faults *folder_faults; // those of folders; NULL: none
     size_t fault_count;                // of all files, as of their last reading
-    char *troubles[TROUBLES];
+    char *degraded_texts[DEGRADED_COUNT];
     char **unknown_kinds;
     size_t unknown_kind_count;
     size_t unknown_kind_capacity;

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "store/folder/behind.h"
+#include "store/folder/degraded.h"
 #include "store/folder/leftovers.h"
-#include "store/folder/settle.h"
-#include "store/folder/trouble.h"
+#include "store/folder/schedule.h"
+#include "store/folder/write_back.h"
 
 static char *lock_path(const struct folder *folder)
 {
@@ -90,12 +90,12 @@ static bool keeps_all(struct folder *folder, struct error *err)
 
 static void lose(struct folder *folder, const struct error *err)
 {
-    trouble_set(folder, TROUBLE_LOST, err);
+    degraded_set(folder, DEGRADED_LOST, err);
     loop_timer_set(folder->world.loop, &folder->lead_timer, LEAD_MS);
     folder->is_lost = true;
-    if (!folder->has_told_leading)
+    if (!folder->has_reported_leading)
         return;
-    folder->has_told_leading = false;
+    folder->has_reported_leading = false;
     folder->sink.leading(folder->sink.context, false);
     folder->sink.fenced(folder->sink.context);
 }
@@ -108,9 +108,9 @@ static void look_again(struct folder *folder)
         return;
     }
     folder->is_lost = false;
-    trouble_clear(folder, TROUBLE_LOST);
-    behind_wake(folder);
-    settle_scan(folder);
+    degraded_clear(folder, DEGRADED_LOST);
+    write_back_wake(folder);
+    schedule_scan(folder);
 }
 
 bool lead_look(struct folder *folder)
@@ -152,7 +152,7 @@ void lead_write_holder(struct buffer *out, const struct folder *folder)
     write_holder(out, folder->has_rival ? folder->dir : path);
 }
 
-static void tell_standby(struct folder *folder)
+static void report_standby(struct folder *folder)
 {
     AUTO_BUFFER holder = {0};
     lead_write_holder(&holder, folder);
@@ -179,7 +179,7 @@ static void lead_fired(void *context)
     if (folder->work == WORK_NONE)
         try_lock(folder, NULL);
     if (folder->is_leading)
-        settle_reload(folder);
+        schedule_reload(folder);
     else
         loop_timer_set(folder->world.loop, &folder->lead_timer, LEAD_MS);
 }
@@ -192,7 +192,7 @@ void lead_start(struct folder *folder)
     warn_of_file_system(folder);
     if (folder->is_leading)
         return;
-    tell_standby(folder);
+    report_standby(folder);
     loop_timer_set(folder->world.loop, &folder->lead_timer, LEAD_MS);
 }
 
@@ -208,23 +208,23 @@ static void keep_owner(struct folder *folder)
 {
     struct state *state = &folder->state;
     const char *given = folder->owner_id;
-    if (given && state->had_owner && strcmp(given, state->owner_id) && !folder->has_told_owner)
+    if (given && state->had_owner && strcmp(given, state->owner_id) && !folder->has_reported_owner)
         log_line(folder->log, LOG_WARN, "the owner id is replaced",
                  LOG_TEXT("old", state->owner_id), LOG_TEXT("owner", given), LOG_END);
     if (given)
         state_set_owner(state, given);
     if (state->is_new && !state_reserve(state))
-        trouble_set(folder, TROUBLE_STATE, &state->fault);
-    if (!folder->has_told_owner)
+        degraded_set(folder, DEGRADED_STATE, &state->fault);
+    if (!folder->has_reported_owner)
         log_line(folder->log, LOG_INFO, "owner id", LOG_TEXT("owner", state->owner_id), LOG_END);
-    folder->has_told_owner = true;
+    folder->has_reported_owner = true;
 }
 
-void lead_tell(struct folder *folder)
+void lead_report(struct folder *folder)
 {
-    if (!folder->is_leading || folder->is_lost || folder->has_told_leading)
+    if (!folder->is_leading || folder->is_lost || folder->has_reported_leading)
         return;
     keep_owner(folder);
-    folder->has_told_leading = true;
+    folder->has_reported_leading = true;
     folder->sink.leading(folder->sink.context, true);
 }

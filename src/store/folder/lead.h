@@ -26,4 +26,4 @@ bool lead_look(struct folder *folder);
 // Who holds the lock that we lack.
 void lead_write_holder(struct buffer *out, const struct folder *folder);
 // What is on the disk has been read since we hold the lock: says so.
-void lead_tell(struct folder *folder);
+void lead_report(struct folder *folder);

@@ -5,9 +5,9 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "store/folder/behind.h"
+#include "store/folder/degraded.h"
 #include "store/folder/name.h"
-#include "store/folder/trouble.h"
+#include "store/folder/write_back.h"
 
 void load_done(struct folder *folder)
 {
@@ -23,13 +23,13 @@ enum step load_begin(struct folder *folder, int64_t until_ms)
     struct error err = {0};
     (void)until_ms;
     load_done(folder);
-    behind_flush(folder);
-    status_book_reset(&folder->book);
+    write_back_flush(folder);
+    status_files_reset(&folder->status_files);
     if (!state_load(&folder->state, folder->world.random, folder->is_leading, &err)) {
-        trouble_set(folder, TROUBLE_WRITE_AHEAD, &err);
+        degraded_set(folder, DEGRADED_WRITE_AHEAD, &err);
         return STEP_FAILED;
     }
-    trouble_clear(folder, TROUBLE_WRITE_AHEAD);
+    degraded_clear(folder, DEGRADED_WRITE_AHEAD);
     return STEP_DONE;
 }
 
@@ -73,7 +73,7 @@ static bool index_file(struct folder *folder, uint32_t file, struct error *err)
         log_line(folder->log, LOG_WARN, "a status file is torn; its last document is made again",
                  LOG_TEXT("file", path), LOG_END);
     status_file_each(status, index_doc, &indexing);
-    behind_mark(folder, file);
+    write_back_mark(folder, file);
     return true;
 }
 
@@ -131,15 +131,15 @@ enum step load_index(struct folder *folder, int64_t until_ms)
         load_drop_doubles(&load->files);
     while (load->next < load->files.count) {
         if (!index_file(folder, load->files.items[load->next], &err)) {
-            trouble_set(folder, TROUBLE_STATUS, &err);
+            degraded_set(folder, DEGRADED_STATUS, &err);
             return STEP_FAILED;
         }
         if (++load->next % 16 == 0 && folder_now_ms(folder) >= until_ms) {
-            status_book_tidy(&folder->book, folder_now_ms(folder));
+            status_files_tidy(&folder->status_files, folder_now_ms(folder));
             return STEP_AGAIN;
         }
     }
-    status_book_tidy(&folder->book, folder_now_ms(folder));
+    status_files_tidy(&folder->status_files, folder_now_ms(folder));
     sort_dormants(load);
     return STEP_DONE;
 }
@@ -194,8 +194,8 @@ static void merge_row(void *context, const struct state_row *row)
     merging->is_failed = merging->is_failed || !status;
     if (!status)
         return;
-    status_book_merge_row(status, row);
-    behind_mark(folder, file);
+    status_files_merge_row(status, row);
+    write_back_mark(folder, file);
     if (known)
         known->is_used = true;
     add_dormant(folder, hash, row->version, file);
@@ -209,7 +209,7 @@ enum step load_merge(struct folder *folder, int64_t until_ms)
     bool is_read =
         state_each(&folder->state, STATE_ALL, (struct text){0}, merge_row, &merging, &merging.err);
     if (!is_read || merging.is_failed) {
-        trouble_set(folder, TROUBLE_STATUS, &merging.err);
+        degraded_set(folder, DEGRADED_STATUS, &merging.err);
         return STEP_FAILED;
     }
     if (folder->is_leading)

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "store/folder/behind.h"
+#include "store/folder/degraded.h"
 #include "store/folder/draft.h"
 #include "store/folder/lead.h"
 #include "store/folder/name.h"
 #include "store/folder/pass.h"
-#include "store/folder/settle.h"
-#include "store/folder/trouble.h"
+#include "store/folder/schedule.h"
+#include "store/folder/write_back.h"
 
 enum { CHUNK = 256 }; // deletions that share one commit, at most
 
@@ -39,8 +39,8 @@ static void begin_deletion(struct folder *folder, struct draft *draft, const str
 {
     AUTO_BUFFER body = {0};
     int64_t now_s = loop_unix_ms(folder->world.loop) / 1000;
-    draft->ours.deleted_s = now_s > 0 ? now_s : 1;
-    draft->ours.fault = (struct text){0};
+    draft->managed.deleted_s = now_s > 0 ? now_s : 1;
+    draft->managed.fault = (struct text){0};
     draft_write(&body, draft);
     struct object *bare = draft_object(folder, draft);
     farewell->object = cache_adopt(folder->store.cache, object_graft(bare, known));
@@ -60,9 +60,9 @@ static bool prepare(struct folder *folder, struct farewells *farewells, uint32_t
         return false;
     *farewell = (struct farewell){.entry = id};
     draft_step(folder, &draft);
-    if (draft.ours.has_finalizer)
+    if (draft.managed.has_finalizer)
         begin_deletion(folder, &draft, object, farewell);
-    farewell->version = draft.ours.version;
+    farewell->version = draft.managed.version;
     farewells->count++;
     arena_reset(folder->arena);
     return true;
@@ -81,7 +81,7 @@ static void commit_deletion(struct folder *folder, struct farewell *farewell)
     object_version_number(object, &version);
     if (!folder_keep(folder, entry->file, buffer_text(&key_text), version, text_of(farewell->body),
                      &err))
-        trouble_set(folder, TROUBLE_STATUS, &err);
+        degraded_set(folder, DEGRADED_STATUS, &err);
     folder_file(folder, object, entry->file, entry->body, true);
 }
 
@@ -129,7 +129,8 @@ static bool act_on_some(struct folder *folder, int64_t until_ms, struct error *e
 {
     __attribute__((cleanup(farewells_done))) struct farewells farewells = {.count = 0};
     if (folder->missing.count && !lead_look(folder))
-        return error_set(err, FAULT_AGAIN, "SystemError", "%s", folder->troubles[TROUBLE_LOST]);
+        return error_set(err, FAULT_AGAIN, "SystemError", "%s",
+                         folder->degraded_texts[DEGRADED_LOST]);
     struct id_list *missing = &folder->missing;
     size_t left = missing->count;
     while (left > 0 && farewells.count < CHUNK) {
@@ -140,7 +141,7 @@ static bool act_on_some(struct folder *folder, int64_t until_ms, struct error *e
             break;
     }
     if (folder->is_leading && !write_ahead(folder, &farewells, err)) {
-        behind_probe_state(folder);
+        write_back_probe_state(folder);
         return false;
     }
     missing->count = left;
@@ -154,7 +155,7 @@ static bool act_on_some(struct folder *folder, int64_t until_ms, struct error *e
 static bool is_doubtful(struct folder *folder)
 {
     int64_t now_ms = folder_now_ms(folder);
-    bool is_quiet = !folder->has_edits && now_ms - folder->last_edit_ms >= SETTLE_MS;
+    bool is_quiet = !folder->has_edits && now_ms - folder->last_edit_ms >= DEBOUNCE_MS;
     if (is_quiet || !folder->missing.count)
         folder->doubted_ms = 0;
     else if (!folder->doubted_ms)
@@ -219,11 +220,11 @@ enum step pass_finish(struct folder *folder, int64_t until_ms)
     }
     bool is_put_off = is_doubtful(folder);
     if (is_put_off && !folder->has_edits)
-        settle_retry(folder, SETTLE_MS);
+        schedule_retry(folder, DEBOUNCE_MS);
     while (folder->missing.count && !is_put_off) {
         if (!act_on_some(folder, until_ms, &err)) {
             if (!folder->is_lost)
-                trouble_set(folder, TROUBLE_WRITE_AHEAD, &err);
+                degraded_set(folder, DEGRADED_WRITE_AHEAD, &err);
             return STEP_FAILED;
         }
         if (folder->missing.count && folder_now_ms(folder) >= until_ms)

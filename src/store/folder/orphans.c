@@ -3,10 +3,10 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "store/folder/behind.h"
+#include "store/folder/degraded.h"
 #include "store/folder/load.h"
 #include "store/folder/name.h"
-#include "store/folder/trouble.h"
+#include "store/folder/write_back.h"
 
 enum { UID_OCTETS = 36, NAME_OCTETS_MAX = 253, NAMESPACE_OCTETS_MAX = 63 };
 
@@ -40,7 +40,7 @@ static struct value *read_tree(struct arena *arena, const struct status_doc *doc
 {
     struct value *tree = NULL;
     bool has = false;
-    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(doc->body, &ours_limits);
+    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(doc->body, &managed_limits);
     return yaml_reader_next(reader, arena, &tree, &has, NULL) && has ? tree : NULL;
 }
 
@@ -71,7 +71,7 @@ static bool is_named_so(const struct draft *draft, struct text key_text)
 // Its document is gone, or (a file that cannot be read) may be.
 static void revive(struct folder *folder, struct draft *draft, uint32_t file, bool is_kept)
 {
-    struct content_id body = ours_body_id(draft->arena, draft->ours.last_good);
+    struct content_id body = managed_body_id(draft->arena, draft->managed.last_good);
     uint32_t id = folder_file(folder, draft_object(folder, draft), file, body, true);
     pass_mark(folder, id);
     if (!is_kept)
@@ -86,7 +86,7 @@ static void leave(struct folder *folder, struct draft *draft, uint32_t file, str
         return;
     draft_step(folder, draft);
     struct object_ref_key name = subject_key(&draft->subject);
-    folder_write_ahead(folder, file, &name, draft->ours.version, NULL);
+    folder_write_ahead(folder, file, &name, draft->managed.version, NULL);
 }
 
 static void take_orphan(void *context, struct draft *draft, uint32_t file)
@@ -95,7 +95,7 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
     AUTO_BUFFER key = {0};
     bool is_kept = folder->entries.files[file].flags & FILE_IS_KEPT;
     draft_key(&key, draft);
-    if (is_kept || draft->ours.has_finalizer)
+    if (is_kept || draft->managed.has_finalizer)
         revive(folder, draft, file, is_kept);
     else
         leave(folder, draft, file, buffer_text(&key));
@@ -279,12 +279,12 @@ static void sweep_secrets(struct folder *folder)
 }
 
 // What was made for objects that went while nobody was there.
-static void sweep_made(struct folder *folder)
+static void sweep_generated(struct folder *folder)
 {
     struct uids uids = {.count = 0};
     collect_uids(folder, true, &uids);
-    made_sweep(&folder->made, is_held, &uids);
-    made_sweep(&folder->children, is_held, &uids);
+    generated_sweep(&folder->generated, is_held, &uids);
+    generated_sweep(&folder->owned_objects, is_held, &uids);
     free(uids.items);
 }
 
@@ -301,13 +301,13 @@ static void leave_child(struct folder *folder, const char *path)
 }
 
 // Who only reads removes nothing, but sees them gone.
-static void pass_over_made(struct folder *folder)
+static void pass_over_generated(struct folder *folder)
 {
     struct uids uids = {.count = 0};
     size_t cursor = 0;
     const char *path;
     collect_uids(folder, true, &uids);
-    while (made_next_orphan(&folder->children, is_held, &uids, &cursor, &path))
+    while (generated_next_orphan(&folder->owned_objects, is_held, &uids, &cursor, &path))
         leave_child(folder, path);
     free(uids.items);
 }
@@ -315,11 +315,11 @@ static void pass_over_made(struct folder *folder)
 static void sweep(struct folder *folder)
 {
     if (folder->is_reading && !folder->load.has_unreadable)
-        pass_over_made(folder);
+        pass_over_generated(folder);
     if (!folder->is_leading || folder->load.has_unreadable)
         return;
     sweep_secrets(folder);
-    sweep_made(folder);
+    sweep_generated(folder);
 }
 
 // Where it fails, what went is found gone once more at the next start.
@@ -328,8 +328,8 @@ static void say_farewell(struct folder *folder)
     struct error err = {0};
     if (state_commit(&folder->state, &err))
         return;
-    trouble_set(folder, TROUBLE_WRITE_AHEAD, &err);
-    behind_probe_state(folder);
+    degraded_set(folder, DEGRADED_WRITE_AHEAD, &err);
+    write_back_probe_state(folder);
 }
 
 enum step load_orphans(struct folder *folder, int64_t until_ms)
@@ -344,7 +344,7 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
     }
     while (load->next < load->files.count) {
         if (!take_orphans(&orphanage, load->files.items[load->next++], &err)) {
-            trouble_set(folder, TROUBLE_STATUS, &err);
+            degraded_set(folder, DEGRADED_STATUS, &err);
             return STEP_FAILED;
         }
         if (load->next < load->files.count && folder_now_ms(folder) >= until_ms)

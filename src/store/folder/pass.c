@@ -7,9 +7,9 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/secret.h"
-#include "store/folder/settle.h"
-#include "store/folder/take.h"
-#include "store/folder/trouble.h"
+#include "store/folder/degraded.h"
+#include "store/folder/ingest.h"
+#include "store/folder/schedule.h"
 
 enum { PASS_NUMBER_MAX = (1 << 24) - 1 };
 
@@ -99,7 +99,7 @@ static void end_file(struct folder *folder, uint32_t file)
 {
     if (folder->pass.keeps)
         folder->entries.files[file].flags |= FILE_IS_KEPT;
-    take_end(folder, file);
+    ingest_end(folder, file);
     finish_entries(folder, file, folder->pass.keeps);
     folder->entries.files[file].flags &= ~(uint32_t)FILE_IS_MISSED;
     files_set_documents(&folder->entries, file, folder->pass.documents);
@@ -114,7 +114,7 @@ static void refuse_file(struct folder *folder, uint32_t file, const char *text)
     folder->pass.keeps = true;
     if (folder->pass.documents < known || !folder->pass.documents)
         folder->pass.documents = known ? known : 1;
-    take_broken(folder, arena, NULL, text);
+    ingest_broken(folder, arena, NULL, text);
 }
 
 static void begin_documents(struct folder *folder, uint32_t file)
@@ -154,7 +154,7 @@ static void take_next_document(struct folder *folder)
     struct error err = {0};
     struct pass *pass = &folder->pass;
     bool has_more = false;
-    if (!document_reader_step(pass->reader, take_document, folder, &has_more, &err))
+    if (!document_reader_step(pass->reader, ingest_document, folder, &has_more, &err))
         refuse_file(folder, pass->file, err.text);
     if (has_more)
         return;
@@ -202,7 +202,7 @@ static void take_without_place(struct folder *folder, uint32_t file, const struc
     faults_add(folder, file, text.at, NULL);
     keep_file(folder, file);
     faults_end(folder, file);
-    settle_again(folder, file, UNREADABLE_RETRY_MS);
+    schedule_again(folder, file, UNREADABLE_RETRY_MS);
 }
 
 // A file without content is taken for one that is being written, for a while.
@@ -219,7 +219,7 @@ static bool is_half_written(struct folder *folder, uint32_t file)
     int64_t left_ms = (int64_t)empty->empty_since_s * 1000 + HALF_WRITTEN_MS - now_ms;
     if (left_ms <= 0)
         return false;
-    settle_again(folder, file, left_ms);
+    schedule_again(folder, file, left_ms);
     return true;
 }
 
@@ -269,7 +269,7 @@ static void take_text(struct folder *folder, uint32_t file, bool is_forced)
     struct error err = {0};
     if (is_half_written(folder, file))
         wait_for_file(folder, file);
-    else if (!status_book_has_place(&folder->book, path_of(folder, file), &err))
+    else if (!status_files_has_place(&folder->status_files, path_of(folder, file), &err))
         take_without_place(folder, file, &err);
     else
         begin_documents(folder, file);
@@ -296,7 +296,7 @@ static void take_file(struct folder *folder, uint32_t file)
     }
     if (is_moving) {
         wait_for_file(folder, file);
-        settle_again(folder, file, SETTLE_MS);
+        schedule_again(folder, file, DEBOUNCE_MS);
         return;
     }
     remember_stat(&folder->entries.files[file], &found);
@@ -346,7 +346,7 @@ enum step pass_read(struct folder *folder, int64_t until_ms)
     }
     if (pass->reader)
         return STEP_AGAIN;
-    status_book_tidy(&folder->book, folder_now_ms(folder));
+    status_files_tidy(&folder->status_files, folder_now_ms(folder));
     return pass->next < pass->queue.count ? STEP_AGAIN : STEP_DONE;
 }
 

@@ -2,10 +2,10 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "store/folder/behind.h"
+#include "store/folder/degraded.h"
 #include "store/folder/load.h"
-#include "store/folder/settle.h"
-#include "store/folder/trouble.h"
+#include "store/folder/schedule.h"
+#include "store/folder/write_back.h"
 
 // folder_read: the store's own reading, on a loop whose time stands still.
 
@@ -84,7 +84,7 @@ static const char *path_of(const struct reading *reading)
     return folder->entries.files[folder->pass.file].path;
 }
 
-static void tell(const struct reading *reading, struct folder_entry entry)
+static void report_entry(const struct reading *reading, struct folder_entry entry)
 {
     entry.path = arena_copy_text(reading->arena, entry.path);
     entry.tree = value_copy(reading->arena, entry.tree);
@@ -93,7 +93,7 @@ static void tell(const struct reading *reading, struct folder_entry entry)
     reading->entry(reading->context, &entry);
 }
 
-static void tell_known(struct reading *reading, struct arena *arena, struct document *document)
+static void report_known(struct reading *reading, struct arena *arena, struct document *document)
 {
     AUTO_BUFFER key_text = {0};
     uint32_t from;
@@ -111,38 +111,39 @@ static void tell_known(struct reading *reading, struct arena *arena, struct docu
         entry.is_duplicate = true;
         entry.fault = document_duplicate(arena, document, path_of(reading), elsewhere);
     } else if (load_take(folder, &draft, &from, &err)) {
-        bool is_refused = draft.ours.fault.len && !document->fault;
-        entry.fault = is_refused ? arena_copy(arena, draft.ours.fault.at, draft.ours.fault.len)
-                                 : document->fault;
-        entry.has_good = draft.ours.last_good || draft.unread.len;
-        draft.ours.last_good = ours_last_good(arena, document->kind, document->tree);
-        entry.tree = ours_tree(arena, &draft.subject, &draft.ours);
+        bool is_refused = draft.managed.fault.len && !document->fault;
+        entry.fault = is_refused
+                          ? arena_copy(arena, draft.managed.fault.at, draft.managed.fault.len)
+                          : document->fault;
+        entry.has_good = draft.managed.last_good || draft.unread.len;
+        draft.managed.last_good = managed_last_good(arena, document->kind, document->tree);
+        entry.tree = managed_tree(arena, &draft.subject, &draft.managed);
     }
-    tell(reading, entry);
+    report_entry(reading, entry);
 }
 
-static void take_document(void *context, struct arena *arena, struct document *document)
+static void ingest_document(void *context, struct arena *arena, struct document *document)
 {
     struct reading *reading = context;
     if (document->has_identity)
-        tell_known(reading, arena, document);
+        report_known(reading, arena, document);
     else
-        tell(reading, (struct folder_entry){.kind = document->kind,
-                                            .tree = document->tree,
-                                            .path = path_of(reading),
-                                            .fault = document->fault});
+        report_entry(reading, (struct folder_entry){.kind = document->kind,
+                                                    .tree = document->tree,
+                                                    .path = path_of(reading),
+                                                    .fault = document->fault});
 }
 
 static void take_orphan(void *context, struct draft *draft, uint32_t file)
 {
     const struct reading *reading = context;
     const struct store_kind *type = draft->subject.type;
-    tell(reading,
-         (struct folder_entry){.kind = type->kind,
-                               .tree = ours_tree(draft->arena, &draft->subject, &draft->ours),
-                               .path = reading->folder->entries.files[file].path,
-                               .has_good = draft->ours.last_good || draft->unread.len,
-                               .is_gone = true});
+    report_entry(reading, (struct folder_entry){
+                              .kind = type->kind,
+                              .tree = managed_tree(draft->arena, &draft->subject, &draft->managed),
+                              .path = reading->folder->entries.files[file].path,
+                              .has_good = draft->managed.last_good || draft->unread.len,
+                              .is_gone = true});
 }
 
 static bool read_text(const struct reading *reading, struct buffer *text, struct error *err)
@@ -162,37 +163,37 @@ static void read_file(struct reading *reading, uint32_t file)
     folder->pass.file = file;
     struct document_source source = {path_of(reading), {0},  folder->kinds, folder->kind_count,
                                      folder->patterns, false};
-    if (!status_book_has_place(&folder->book, path_of(reading), &err)) {
+    if (!status_files_has_place(&folder->status_files, path_of(reading), &err)) {
         error_prefix(&err, "%s: ", path_of(reading));
-        tell(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});
+        report_entry(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});
         error_clear(&err);
     }
     bool is_read = read_text(reading, &text, &err);
     source.text = buffer_text(&text);
-    if (!is_read || !documents_read(&source, take_document, reading, &err))
-        tell(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});
+    if (!is_read || !documents_read(&source, ingest_document, reading, &err))
+        report_entry(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});
 }
 
-static void tell_folders(const struct reading *reading)
+static void report_folders(const struct reading *reading)
 {
     const struct folder *folder = reading->folder;
     const struct file_faults *faults = folder->folder_faults;
     for (size_t i = 0; faults && i < faults->count; i++)
-        tell(reading, (struct folder_entry){.path = faults->lines[i].folder,
-                                            .fault = faults->lines[i].text});
+        report_entry(reading, (struct folder_entry){.path = faults->lines[i].folder,
+                                                    .fault = faults->lines[i].text});
 }
 
 static bool read_all(struct reading *reading, struct error *err)
 {
     struct folder *folder = reading->folder;
     struct pass *pass = &folder->pass;
-    if (!settle_collect(folder))
-        return error_set(err, FAULT_AGAIN, "SystemError", "%s", trouble_text(folder));
-    tell_folders(reading);
+    if (!schedule_collect(folder))
+        return error_set(err, FAULT_AGAIN, "SystemError", "%s", degraded_text(folder));
+    report_folders(reading);
     pass_sort(folder);
     for (; pass->next < pass->queue.count; pass->next++) {
         read_file(reading, pass->queue.items[pass->next]);
-        status_book_tidy(&folder->book, 0);
+        status_files_tidy(&folder->status_files, 0);
     }
     if (!load_each_orphan(folder, take_orphan, reading, err))
         return false;

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/secret.h"
-#include "store/folder/ours.h"
+#include "store/folder/managed.h"
 
 static void wipe(struct buffer *buffer)
 {
@@ -32,7 +32,7 @@ struct value *secrets_read(const struct state *state, const char *uid, struct ar
     struct rows rows = database_ask(state->database, "SELECT document FROM secrets WHERE uid = ?",
                                     "t", text_of(uid));
     while (rows_next(&rows))
-        found = value_read_json(arena, rows_text(&rows, 0), &ours_limits, NULL);
+        found = value_read_json(arena, rows_text(&rows, 0), &managed_limits, NULL);
     rows_end(&rows, NULL);
     return found;
 }

@@ -7,8 +7,8 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "store/folder/managed.h"
 #include "store/folder/name.h"
-#include "store/folder/ours.h"
 
 #define SCHEMA                                                                                     \
     "CREATE TABLE counter (id INTEGER PRIMARY KEY, version INTEGER, owner TEXT);"                  \

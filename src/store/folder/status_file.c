@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "base/must.h"
 #include "base/value.h"
+#include "store/folder/managed.h"
 #include "store/folder/name.h"
-#include "store/folder/ours.h"
 
 #define MARK "--- # "
 #define LAST_LINE "...\n"
@@ -101,7 +101,7 @@ static bool read_body(struct status_doc *doc, struct buffer *key)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     CLEANUP(yaml_reader)
-    struct yaml_reader *reader = yaml_reader_new(doc->body, &ours_limits);
+    struct yaml_reader *reader = yaml_reader_new(doc->body, &managed_limits);
     struct value *tree = NULL;
     bool has = false;
     int64_t version;

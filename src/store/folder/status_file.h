@@ -40,7 +40,7 @@ struct status_file {
     bool was_torn;    // when it was loaded
     bool is_absent;   // there was no file
     bool is_missed;   // what was loaded does not stand on the disk any more: counts as changed
-    bool is_homeless; // when it was last written: see status_book_write
+    bool is_homeless; // when it was last written: see status_files_write
     bool is_refused;
     struct buffer text;
     struct status_docs base;    // slices of text

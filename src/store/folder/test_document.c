@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "store/folder/document.h"
+#include "store/folder/managed.h"
 #include "store/folder/name.h"
-#include "store/folder/ours.h"
 #include "store/test_kind.h"
 
 // Manifest text to documents, and documents to what is kept of them.
@@ -161,17 +161,17 @@ static struct value *read_yaml(struct arena *arena, struct text text)
 {
     struct value *tree = NULL;
     bool has = false;
-    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(text, &ours_limits);
+    CLEANUP(yaml_reader) struct yaml_reader *reader = yaml_reader_new(text, &managed_limits);
     assert_true(yaml_reader_next(reader, arena, &tree, &has, NULL));
     return tree;
 }
 
-static struct ours example(struct arena *arena)
+static struct managed example(struct arena *arena)
 {
     struct value *tree =
         read_yaml(arena, TEXT("metadata: {name: a, labels: {l: '1'}, annotations: {theirs: x}, "
                               "uid: ignored}\nspec: {value: 'yes', size: 7}\nstatus: {old: 1}\n"));
-    struct ours ours = {
+    struct managed managed = {
         .uid = "12345678-9abc-4def-8123-456789abcdef",
         .version = 42,
         .generation = 3,
@@ -180,13 +180,13 @@ static struct ours example(struct arena *arena)
         .has_finalizer = true,
         .annotations = read_yaml(arena, TEXT("{own: '[1]', theirs: y}")),
         .status = read_yaml(arena, TEXT("{state: Created, count: 2}")),
-        .last_good = ours_last_good(arena, &thing_kind, tree),
+        .last_good = managed_last_good(arena, &thing_kind, tree),
         .fault = TEXT("web.yaml:1:1: no"),
     };
-    return ours;
+    return managed;
 }
 
-static void assert_same(const struct ours *a, const struct ours *b)
+static void assert_same(const struct managed *a, const struct managed *b)
 {
     assert_string_equal(a->uid, b->uid);
     assert_int_equal(a->version, b->version);
@@ -203,14 +203,14 @@ static void status_document_reads_back_as_written(void **state)
     AUTO_BUFFER text = {0};
     CLEANUP(arena) struct arena *arena = arena_new();
     struct subject subject = {&thing_type, TEXT("shop"), TEXT("a")};
-    struct ours ours = example(arena);
-    struct ours read;
+    struct managed managed = example(arena);
+    struct managed read;
     (void)state;
-    ours_write(&text, arena, &subject, &ours, false);
-    assert_true(ours_decode(&read, &thing_type, read_yaml(arena, buffer_text(&text))));
-    assert_same(&ours, &read);
-    assert_true(value_equal(ours.status, read.status));
-    assert_true(text_equal(ours.fault, read.fault));
+    managed_write(&text, arena, &subject, &managed, false);
+    assert_true(managed_decode(&read, &thing_type, read_yaml(arena, buffer_text(&text))));
+    assert_same(&managed, &read);
+    assert_true(value_equal(managed.status, read.status));
+    assert_true(text_equal(managed.fault, read.fault));
 }
 
 static void what_lies_aside_is_left_out(void **state)
@@ -218,9 +218,9 @@ static void what_lies_aside_is_left_out(void **state)
     AUTO_BUFFER text = {0};
     CLEANUP(arena) struct arena *arena = arena_new();
     struct subject subject = {&thing_type, TEXT("shop"), TEXT("a")};
-    struct ours ours = example(arena);
+    struct managed managed = example(arena);
     (void)state;
-    ours_write(&text, arena, &subject, &ours, true);
+    managed_write(&text, arena, &subject, &managed, true);
     assert_null(strstr(text.at, "lastGoodSpec"));
 }
 
@@ -229,9 +229,9 @@ static void whole_object_has_both_annotations_and_ours_win(void **state)
     AUTO_BUFFER text = {0};
     CLEANUP(arena) struct arena *arena = arena_new();
     struct subject subject = {&thing_type, TEXT("shop"), TEXT("a")};
-    struct ours ours = example(arena);
+    struct managed managed = example(arena);
     (void)state;
-    value_write_json(&text, ours_tree(arena, &subject, &ours));
+    value_write_json(&text, managed_tree(arena, &subject, &managed));
     assert_string_equal(
         text.at,
         "{\"apiVersion\":\"test.example.org/v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"a\","
@@ -259,16 +259,16 @@ static void a_status_is_kept_of_kinds_alone_that_have_others_write_it(void **sta
     struct value *b = read_yaml(arena, TEXT("{metadata: {name: a, ownerReferences: [{uid: x}]}, "
                                             "spec: {x: 1}, status: {y: 2}}"));
     (void)state;
-    struct ours ours = example(arena);
-    ours.last_good = ours_last_good(arena, &theirs, a);
-    const struct value *tree = ours_tree(arena, &subject, &ours);
+    struct managed managed = example(arena);
+    managed.last_good = managed_last_good(arena, &theirs, a);
+    const struct value *tree = managed_tree(arena, &subject, &managed);
     assert_int_equal(value_int_at(tree, "status.y", 0), 1);
     const struct value *owners = value_at(tree, "metadata.ownerReferences", NULL);
     assert_true(text_is(value_text_at(owners->first, "uid"), "x"));
-    assert_false(ours_same_beside(ours.last_good, ours_last_good(arena, &theirs, b)));
-    assert_null(value_find(ours_last_good(arena, &thing_kind, a), "status"));
-    assert_true(ours_same_beside(ours_last_good(arena, &thing_kind, a),
-                                 ours_last_good(arena, &thing_kind, b)));
+    assert_false(managed_same_beside(managed.last_good, managed_last_good(arena, &theirs, b)));
+    assert_null(value_find(managed_last_good(arena, &thing_kind, a), "status"));
+    assert_true(managed_same_beside(managed_last_good(arena, &thing_kind, a),
+                                    managed_last_good(arena, &thing_kind, b)));
 }
 
 static void body_id_does_not_see_metadata_and_status(void **state)
@@ -279,10 +279,11 @@ static void body_id_does_not_see_metadata_and_status(void **state)
         read_yaml(arena, TEXT("{status: {y: 1}, spec: {x: 1}, metadata: {labels: {a: b}}}"));
     struct value *c = read_yaml(arena, TEXT("{spec: {x: 2}}"));
     (void)state;
-    struct content_id id = ours_body_id(arena, a);
-    assert_true(content_id_equal(id, ours_body_id(arena, b)));
-    assert_true(content_id_equal(id, ours_body_id(arena, ours_last_good(arena, &thing_kind, b))));
-    assert_false(content_id_equal(id, ours_body_id(arena, c)));
+    struct content_id id = managed_body_id(arena, a);
+    assert_true(content_id_equal(id, managed_body_id(arena, b)));
+    assert_true(
+        content_id_equal(id, managed_body_id(arena, managed_last_good(arena, &thing_kind, b))));
+    assert_false(content_id_equal(id, managed_body_id(arena, c)));
 }
 
 static void documents_without_uid_or_version_are_of_no_use(void **state)
@@ -293,11 +294,11 @@ static void documents_without_uid_or_version_are_of_no_use(void **state)
         "{metadata: {uid: 12345678-9abc-4def-8123-456789abcdef, resourceVersion: '0'}}",
         "{metadata: {uid: '../../../../../../../../etc/passwdxx', resourceVersion: '1'}}"};
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct ours ours;
+    struct managed managed;
     (void)state;
     for (size_t i = 0; i < COUNT_OF(texts); i++)
-        assert_false(ours_decode(&ours, &thing_type, read_yaml(arena, text_of(texts[i]))));
-    assert_false(ours_decode(&ours, &thing_type, NULL));
+        assert_false(managed_decode(&managed, &thing_type, read_yaml(arena, text_of(texts[i]))));
+    assert_false(managed_decode(&managed, &thing_type, NULL));
 }
 
 // ---- names --------------------------------------------------------------------------------------

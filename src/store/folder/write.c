@@ -6,12 +6,12 @@
 
 #include "base/memory.h"
 #include "base/must.h"
-#include "store/folder/behind.h"
+#include "store/folder/degraded.h"
 #include "store/folder/draft.h"
 #include "store/folder/lead.h"
 #include "store/folder/name.h"
-#include "store/folder/page_files.h"
-#include "store/folder/trouble.h"
+#include "store/folder/shard_files.h"
+#include "store/folder/write_back.h"
 #include "store/status.h"
 
 enum {
@@ -34,15 +34,15 @@ struct request {
     void *context;
     const struct object *object; // as the asker saw it; ANSWER: the reply's. Own reference
     bool add_finalizer;
-    struct store_mark *marks; // one piece of memory with their texts
-    size_t mark_count;
+    struct metadata_change *metadata_changes; // one piece of memory with their texts
+    size_t metadata_change_count;
     char *status;            // STATUS: the patch as JSON
     const struct kind *kind; // GET
     char *namespace_;
     char *name;
-    struct page_list *pages; // ANSWER: of what was read, or NULL
-    char *version;           // the same of a page that was put
-    struct error *error;     // what went wrong, or NULL
+    struct shard_list *shards; // ANSWER: of what was read, or NULL
+    char *version;             // the same of a page that was put
+    struct error *error;       // what went wrong, or NULL
 
     // Made ready for the state:
     bool is_ready;
@@ -53,13 +53,13 @@ struct request {
 
 static void request_done(struct request *request)
 {
-    free(request->marks);
+    free(request->metadata_changes);
     free(request->status);
     free(request->namespace_);
     free(request->name);
     free(request->error);
     free(request->version);
-    page_list_free(request->pages);
+    shard_list_free(request->shards);
     free(request->body);
     object_unref(request->object);
     object_unref(request->next);
@@ -88,7 +88,7 @@ static bool refuse(struct error *err, enum fault fault, int status, const char *
 static bool refuse_standby(const struct folder *folder, struct error *err)
 {
     if (folder->is_lost)
-        error_set(err, FAULT_AGAIN, "SystemError", "%s", folder->troubles[TROUBLE_LOST]);
+        error_set(err, FAULT_AGAIN, "SystemError", "%s", folder->degraded_texts[DEGRADED_LOST]);
     else
         error_set(err, FAULT_AGAIN, "Standby",
                   "another process leads this folder; only that one writes");
@@ -99,7 +99,7 @@ static bool check_leading(const struct folder *folder, const struct object *obje
                           struct error *err)
 {
     AUTO_BUFFER name = {0};
-    if (folder->has_told_leading)
+    if (folder->has_reported_leading)
         return true;
     object_write_name(&name, object);
     refuse_standby(folder, err);
@@ -134,9 +134,9 @@ static bool check_version(const struct folder *folder, uint32_t id, const struct
 static bool check_status(const struct folder *folder, const struct object *seen, uint32_t *id,
                          struct error *err)
 {
-    const char *trouble = folder->troubles[TROUBLE_STATUS];
-    if (trouble)
-        return refuse(err, FAULT_AGAIN, 0, "SystemError", seen, trouble);
+    const char *degraded = folder->degraded_texts[DEGRADED_STATUS];
+    if (degraded)
+        return refuse(err, FAULT_AGAIN, 0, "SystemError", seen, degraded);
     return check_leading(folder, seen, err) && find_entry(folder, seen, id, err) &&
            check_version(folder, *id, seen, err);
 }
@@ -153,36 +153,37 @@ static bool change_marks(struct draft *draft, const struct request *request, boo
                          const struct value **map)
 {
     const struct value *before = *map;
-    *map = ours_mark(draft->arena, before, is_label, request->marks, request->mark_count);
+    *map = managed_change_metadata(draft->arena, before, is_label, request->metadata_changes,
+                                   request->metadata_change_count);
     return value_count(before) != value_count(*map) || (before && !value_equal(before, *map));
 }
 
 static bool change_apply(struct draft *draft, const struct request *request, bool *is_changed,
                          struct error *err)
 {
-    bool adds = request->add_finalizer && !draft->ours.has_finalizer;
+    bool adds = request->add_finalizer && !draft->managed.has_finalizer;
     if (adds && !draft->subject.type->finalizer)
         return refuse(err, FAULT_SPEC, 422, "Invalid", request->object,
                       "its kind has no finalizer");
-    if (adds && draft->ours.deleted_s)
+    if (adds && draft->managed.deleted_s)
         return refuse(err, FAULT_SPEC, 422, "Invalid", request->object,
                       "no new finalizers can be added if the object is being deleted");
-    bool is_labelled = change_marks(draft, request, true, &draft->ours.labels);
-    bool is_annotated = change_marks(draft, request, false, &draft->ours.annotations);
-    draft->ours.has_finalizer = draft->ours.has_finalizer || adds;
+    bool is_labelled = change_marks(draft, request, true, &draft->managed.labels);
+    bool is_annotated = change_marks(draft, request, false, &draft->managed.annotations);
+    draft->managed.has_finalizer = draft->managed.has_finalizer || adds;
     *is_changed = adds || is_labelled || is_annotated;
     return true;
 }
 
 static bool change_status(struct draft *draft, const struct request *request, bool *is_changed)
 {
-    const struct value *before = draft->ours.status;
+    const struct value *before = draft->managed.status;
     const struct value *patch =
-        value_read_json(draft->arena, text_of(request->status), &ours_limits, NULL);
+        value_read_json(draft->arena, text_of(request->status), &managed_limits, NULL);
     must(patch != NULL);
     const struct value *next = status_patched(draft->arena, request->object->kind, before, patch);
     *is_changed = before ? !value_equal(before, next) : next->count > 0;
-    draft->ours.status = next->count ? next : NULL;
+    draft->managed.status = next->count ? next : NULL;
     return true;
 }
 
@@ -193,8 +194,8 @@ static bool change(struct draft *draft, const struct request *request, bool *is_
         return change_apply(draft, request, is_changed, err);
     if (request->type == REQUEST_STATUS)
         return change_status(draft, request, is_changed);
-    *is_changed = draft->ours.has_finalizer;
-    draft->ours.has_finalizer = false;
+    *is_changed = draft->managed.has_finalizer;
+    draft->managed.has_finalizer = false;
     return true;
 }
 
@@ -218,7 +219,7 @@ static bool make_ready(struct folder *folder, struct request *request, size_t *o
         !change(&draft, request, &is_changed, err))
         return false;
     const struct entry *entry = &folder->entries.items[request->entry];
-    bool is_gone = draft.ours.deleted_s && !draft.ours.has_finalizer;
+    bool is_gone = draft.managed.deleted_s && !draft.managed.has_finalizer;
     request->next = object_ref(entry->object);
     if (!is_changed)
         return true;
@@ -286,7 +287,7 @@ static void commit_next(struct folder *folder, struct request *request)
     name_write_key(&key, &name);
     object_version_number(next, &version);
     if (!folder_keep(folder, entry->file, buffer_text(&key), version, text_of(request->body), &err))
-        trouble_set(folder, TROUBLE_STATUS, &err);
+        degraded_set(folder, DEGRADED_STATUS, &err);
     folder_file(folder, object_ref(next), entry->file, entry->body, false);
 }
 
@@ -322,11 +323,11 @@ static bool write_ahead(struct folder *folder, const struct request *requests, s
     if (!has_any)
         return true;
     if (state_commit(&folder->state, err)) {
-        trouble_clear(folder, TROUBLE_WRITE_AHEAD);
+        degraded_clear(folder, DEGRADED_WRITE_AHEAD);
         return true;
     }
-    trouble_set(folder, TROUBLE_WRITE_AHEAD, err);
-    behind_probe_state(folder);
+    degraded_set(folder, DEGRADED_WRITE_AHEAD, err);
+    write_back_probe_state(folder);
     return false;
 }
 
@@ -358,7 +359,7 @@ static void answer_get(struct folder *folder, const struct request *request)
     } else if (draft_load(folder, &draft, id, &reply.error)) {
         reply.is_ok = true;
         reply.object = folder->entries.items[id].object;
-        reply.tree = ours_tree(arena, &draft.subject, &draft.ours);
+        reply.tree = managed_tree(arena, &draft.subject, &draft.managed);
     }
     request->done(request->context, &reply);
 }
@@ -385,8 +386,8 @@ static void answer(struct folder *folder, const struct request *request)
         return;
     }
     struct store_reply reply = {.is_ok = !request->error, .version = request->version};
-    if (request->pages)
-        reply.pages = page_list_items(request->pages, &reply.page_count);
+    if (request->shards)
+        reply.shards = shard_list_items(request->shards, &reply.shard_count);
     if (request->error)
         reply.error = *request->error;
     else
@@ -441,9 +442,9 @@ static void write_fired(void *context)
 
 static size_t mark_octets(const struct store_apply *apply)
 {
-    size_t octets = apply->mark_count * sizeof *apply->marks;
-    for (size_t i = 0; i < apply->mark_count; i++) {
-        const struct store_mark *mark = &apply->marks[i];
+    size_t octets = apply->metadata_change_count * sizeof *apply->metadata_changes;
+    for (size_t i = 0; i < apply->metadata_change_count; i++) {
+        const struct metadata_change *mark = &apply->metadata_changes[i];
         octets += strlen(mark->key) + 1;
         octets += mark->value ? strlen(mark->value) + 1 : 0;
     }
@@ -459,17 +460,17 @@ static const char *put(char **at, const char *text)
     return start;
 }
 
-static struct store_mark *copy_marks(const struct store_apply *apply)
+static struct metadata_change *copy_marks(const struct store_apply *apply)
 {
-    if (!apply->mark_count)
+    if (!apply->metadata_change_count)
         return NULL;
-    struct store_mark *copy = mem_new(1, mark_octets(apply));
-    char *at = (char *)(copy + apply->mark_count);
-    for (size_t i = 0; i < apply->mark_count; i++) {
-        copy[i].is_label = apply->marks[i].is_label;
-        copy[i].key = put(&at, apply->marks[i].key);
-        if (apply->marks[i].value)
-            copy[i].value = put(&at, apply->marks[i].value);
+    struct metadata_change *copy = mem_new(1, mark_octets(apply));
+    char *at = (char *)(copy + apply->metadata_change_count);
+    for (size_t i = 0; i < apply->metadata_change_count; i++) {
+        copy[i].is_label = apply->metadata_changes[i].is_label;
+        copy[i].key = put(&at, apply->metadata_changes[i].key);
+        if (apply->metadata_changes[i].value)
+            copy[i].value = put(&at, apply->metadata_changes[i].value);
     }
     return copy;
 }
@@ -483,8 +484,8 @@ void write_apply(struct folder *folder, const struct store_apply *apply, store_d
                             .context = context,
                             .object = object_ref(apply->object),
                             .add_finalizer = apply->add_finalizer,
-                            .marks = copy_marks(apply),
-                            .mark_count = apply->mark_count,
+                            .metadata_changes = copy_marks(apply),
+                            .metadata_change_count = apply->metadata_change_count,
                         });
 }
 
@@ -526,10 +527,11 @@ static bool patch(struct folder *folder, const struct object *seen, const struct
     if (!check_status(folder, seen, &id, err) || !draft_load(folder, &draft, id, err))
         return false;
     const struct entry *entry = &folder->entries.items[id];
-    const struct value *next = status_patched(draft.arena, seen->kind, draft.ours.status, status);
-    bool is_same = draft.ours.status ? value_equal(draft.ours.status, next) : !next->count;
+    const struct value *next =
+        status_patched(draft.arena, seen->kind, draft.managed.status, status);
+    bool is_same = draft.managed.status ? value_equal(draft.managed.status, next) : !next->count;
     if (!is_same) {
-        draft.ours.status = next->count ? next : NULL;
+        draft.managed.status = next->count ? next : NULL;
         draft_step(folder, &draft);
         if (!draft_keep(folder, &draft, entry->file, err))
             return false;
@@ -574,8 +576,8 @@ void write_put(struct folder *folder, const struct store_put *put, store_done *d
 {
     struct error err = {0};
     struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
-    bool is_ok = folder->has_told_leading ? made_put(&folder->made, put, &err)
-                                          : refuse_standby(folder, &err);
+    bool is_ok = folder->has_reported_leading ? generated_put(&folder->generated, put, &err)
+                                              : refuse_standby(folder, &err);
     if (!is_ok)
         request.error = mem_copy(&err, sizeof err);
     add_request(folder, request);
@@ -596,9 +598,10 @@ static bool check_child(const struct folder *folder, const struct object *seen, 
 static bool check_absent(const struct folder *folder, const struct object_ref_key *key,
                          struct error *err)
 {
-    if (!folder->has_told_leading)
+    if (!folder->has_reported_leading)
         return refuse_standby(folder, err);
-    if (entries_find(&folder->entries, key) == ENTRY_NONE && !made_has(&folder->children, key))
+    if (entries_find(&folder->entries, key) == ENTRY_NONE &&
+        !generated_has(&folder->owned_objects, key))
         return true;
     error_set(err, FAULT_RACE, "AlreadyExists", "%s %.*s/%.*s: already exists", key->kind->name,
               TEXT_ARGS(key->namespace_), TEXT_ARGS(key->name));
@@ -622,7 +625,7 @@ void write_put_owned_object(struct folder *folder, const struct store_owned_obje
     const struct store_put put = {.key = child->key, .tree = child->tree};
     bool is_ok = (child->seen ? check_child(folder, child->seen, &err)
                               : check_absent(folder, &child->key, &err)) &&
-                 made_patch(&folder->children, &put, &err);
+                 generated_patch(&folder->owned_objects, &put, &err);
     answer_child(folder, is_ok, &err, done, context);
 }
 
@@ -631,44 +634,45 @@ void write_drop_owned_object(struct folder *folder, const struct object *seen, s
 {
     struct error err = {0};
     const struct object_ref_key key = {seen->kind, object_namespace(seen), object_name(seen)};
-    bool is_ok = check_child(folder, seen, &err) ? made_drop(&folder->children, &key, &err)
-                                                 : err.status == 404;
+    bool is_ok = check_child(folder, seen, &err)
+                     ? generated_drop(&folder->owned_objects, &key, &err)
+                     : err.status == 404;
     answer_child(folder, is_ok, &err, done, context);
 }
 
 // ---- pages of ledgers ---------------------------------------------------------------------------
 
-void write_read_pages(struct folder *folder, const char *prefix, store_done *done, void *context)
+void write_read_shards(struct folder *folder, const char *prefix, store_done *done, void *context)
 {
     struct error err;
     struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
-    request.pages = page_files_read(folder, prefix, &err);
-    if (!request.pages)
+    request.shards = shard_files_read(folder, prefix, &err);
+    if (!request.shards)
         request.error = mem_copy(&err, sizeof err);
     add_request(folder, request);
 }
 
-void write_put_page(struct folder *folder, const struct store_page_put *put, store_done *done,
-                    void *context)
+void write_put_shard(struct folder *folder, const struct store_shard_put *put, store_done *done,
+                     void *context)
 {
     struct error err;
-    char version[PAGE_VERSION_MAX];
+    char version[SHARD_VERSION_MAX];
     struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
-    if (folder->has_told_leading ? page_files_put(folder, put, version, &err)
-                                 : refuse_standby(folder, &err))
+    if (folder->has_reported_leading ? shard_files_put(folder, put, version, &err)
+                                     : refuse_standby(folder, &err))
         request.version = mem_copy_text(version);
     else
         request.error = mem_copy(&err, sizeof err);
     add_request(folder, request);
 }
 
-void write_drop_page(struct folder *folder, const char *name, const char *version, store_done *done,
-                     void *context)
+void write_drop_shard(struct folder *folder, const char *name, const char *version,
+                      store_done *done, void *context)
 {
     struct error err;
     struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
-    if (!(folder->has_told_leading ? page_files_drop(folder, name, version, &err)
-                                   : refuse_standby(folder, &err)))
+    if (!(folder->has_reported_leading ? shard_files_drop(folder, name, version, &err)
+                                       : refuse_standby(folder, &err)))
         request.error = mem_copy(&err, sizeof err);
     add_request(folder, request);
 }

@@ -18,11 +18,11 @@ void write_drop_owned_object(struct folder *folder, const struct object *seen, s
                              void *context);
 void write_get(struct folder *folder, const struct object_ref_key *key, store_done *done,
                void *context);
-void write_read_pages(struct folder *folder, const char *prefix, store_done *done, void *context);
-void write_put_page(struct folder *folder, const struct store_page_put *put, store_done *done,
-                    void *context);
-void write_drop_page(struct folder *folder, const char *name, const char *version, store_done *done,
+void write_read_shards(struct folder *folder, const char *prefix, store_done *done, void *context);
+void write_put_shard(struct folder *folder, const struct store_shard_put *put, store_done *done,
                      void *context);
+void write_drop_shard(struct folder *folder, const char *name, const char *version,
+                      store_done *done, void *context);
 
 void write_init(struct folder *folder);
 void write_done(struct folder *folder); // what waits is dropped without a reply

@@ -17,7 +17,7 @@ static int type_of(struct arena *arena, const struct object *object)
 {
     struct dnsrecord record;
     enum record_type type;
-    dnsrecord_unpack(arena, object_spec(object), object_ours(object), &record, NULL);
+    dnsrecord_unpack(arena, object_spec(object), object_managed(object), &record, NULL);
     return record_type_parse(record.type, &type) ? (int)type : RECORD_TYPES;
 }
 

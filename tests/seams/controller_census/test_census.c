@@ -87,10 +87,10 @@ static enum ask_kind spy_ask(void *at, const struct moment *moment, struct ask *
     return kind;
 }
 
-static void spy_hear(void *at, const struct moment *moment, const struct heard *heard)
+static void spy_handle_reply(void *at, const struct moment *moment, const struct ask_result *result)
 {
     const struct watched *watched = at;
-    ledger()->hear(watched->exchange, moment, heard);
+    ledger()->handle_reply(watched->exchange, moment, result);
 }
 
 static void spy_end(void *at)
@@ -106,7 +106,7 @@ static void watch_ledger(void)
     bench.spy = *ledger();
     bench.spy.begin = spy_begin;
     bench.spy.ask = spy_ask;
-    bench.spy.hear = spy_hear;
+    bench.spy.handle_reply = spy_handle_reply;
     bench.spy.end = spy_end;
     for (size_t i = 0; i < provider_count; i++)
         bench.providers[i] = providers[i] == ledger() ? &bench.spy : providers[i];

@@ -139,7 +139,7 @@ static void write_changes(struct abacus_exchange *exchange)
     }
 }
 
-static void tell_health(struct abacus_exchange *exchange)
+static void report_health(struct abacus_exchange *exchange)
 {
     struct arena *arena = exchange->job->arena;
     const struct buffer *lines = &exchange->session->lines;
@@ -163,7 +163,7 @@ static enum ask_kind abacus_ask(void *at, const struct moment *moment, struct as
         return ASK_HTTP;
     }
     if (exchange->job->kind == JOB_HEALTH)
-        tell_health(exchange);
+        report_health(exchange);
     else
         write_changes(exchange);
     return ASK_DONE;
@@ -187,13 +187,14 @@ static bool learn_series(struct abacus_exchange *exchange, const struct http_rep
     return true;
 }
 
-static void abacus_hear(void *at, const struct moment *moment, const struct heard *heard)
+static void abacus_handle_reply(void *at, const struct moment *moment,
+                                const struct ask_result *result)
 {
     struct abacus_exchange *exchange = at;
     (void)moment;
-    if (learn_series(exchange, heard->http, &exchange->error))
+    if (learn_series(exchange, result->http, &exchange->error))
         return;
-    exchange->job->is_transport_failure = heard->http->failure != HTTP_OK;
+    exchange->job->is_transport_failure = result->http->failure != HTTP_OK;
     job_fail(exchange->job, &exchange->error);
 }
 
@@ -206,6 +207,6 @@ const struct provider abacus_provider = {
     .fingerprint = abacus_fingerprint,
     .begin = abacus_begin,
     .ask = abacus_ask,
-    .hear = abacus_hear,
+    .handle_reply = abacus_handle_reply,
     .end = free,
 };

@@ -52,7 +52,8 @@ static void run(struct bench *bench, struct job *job)
         assert_string_equal(ask.http.method, "GET");
         assert_string_equal(ask.http.url, URL "/series");
         bench->exchanges++;
-        abacus->hear(exchange, &moment, &(struct heard){.kind = ASK_HTTP, .http = &bench->reply});
+        abacus->handle_reply(exchange, &moment,
+                             &(struct ask_result){.kind = ASK_HTTP, .http = &bench->reply});
     }
     abacus->end(exchange);
 }
