@@ -409,9 +409,9 @@ bool backend_openers_are_synced(const struct backend *backend);
 // And may each read it?
 bool backend_openers_may_read(const struct backend *backend);
 
-// holds.c: what of ours stands at a backend and nobody claims: it goes, unless that is too much at
-// once. Then a person is asked.
-// Of a whole list, in any order: may they go? They are held back else.
+// guarded_removals.c: what of ours stands at a backend and nobody claims: it goes, unless that is
+// too much at once. Then a person is asked. Of a whole list, in any order: may they go? They are
+// held back else.
 bool engine_guard_judge(struct backend *backend, const struct record_set *strays, size_t count);
 bool guarded_is_approved(const struct guarded *guarded); // NULL: false
 size_t guarded_count(const struct guarded *guarded);     // that are held back

@@ -8,13 +8,15 @@
 
 // The cluster store from within.
 //
-//     cluster.c   opening, the operations, checks, metrics
-//     feed.c      what a watch brings: into the cache, and told
-//     named_watch.c      objects that are held by name
-//     write.c, write_window.c, write_body.c, write_exchange.c   apply, remove_finalizer,
-//                 patch_status, put, children, get: a queue and a window
-//     shards.c     pages of ledgers: reading them, and what a write of one sends
-//     api.c, watch.c, lease.c, notes.c   the exchanges, each without the store
+//     cluster.c      opens the store; operations, checks, metrics
+//     feed.c         files what watches bring in the cache, and reports it
+//     named_watch.c  watches single objects by name
+//     write.c, write_window.c, write_body.c, write_exchange.c
+//                    apply, remove_finalizer, patch_status, put, owned objects, get: a queue and a
+//                    window of requests in flight
+//     shards.c       reads ledger shards, and makes the bodies of their writes
+//     api.c, watch.c, lease.c, kube_events.c
+//                    exchanges with the API server that do not know the store
 
 // One list and watch whose objects go to the cache.
 struct feed {
@@ -23,11 +25,11 @@ struct feed {
     char *namespace_; // NULL: all
     struct watch *watch;
     bool was_synced;
-    bool is_unread; // it was told although it may not be read
-    bool is_back;   // in a pass: versions went back
+    bool is_unread; // it counts as synced although it may not be read
+    bool is_back;   // in this pass versions went back
 };
 
-// An object that is held by name.
+// An object that is watched by name.
 struct named_watch {
     struct link link;
     struct cluster *cluster;
@@ -37,11 +39,11 @@ struct named_watch {
     unsigned wants;
     bool is_known;
     struct watch *watch; // NULL: it is looked at now and then
-    bool is_met;         // in the pass under way
+    bool is_met;         // seen in the listing under way
     bool is_back;
-    struct api_call *call;   // that looks
-    struct loop_timer timer; // for the next
-    struct error fault;      // of the last look
+    struct api_call *call;   // reads it once
+    struct loop_timer timer; // until the next reading
+    struct error fault;      // of the last reading
 };
 
 struct write;
@@ -51,12 +53,12 @@ struct shard_read;
 struct write_line {
     LIST_OF(struct write) list;
     size_t count;
-    unsigned row; // sent since one from behind had its turn
+    unsigned row; // sent since a write of a lower rank was let through
     bool is_full;
 };
 
-// What a zone's servers wait for goes before what an exchange with a provider waits for, and that
-// before what only tells.
+// Ranks of writes, the first sent first: those that a zone's servers wait for, those that an
+// exchange with a provider waits for, and those that only report.
 enum write_rank { RANK_URGENT, RANK_AHEAD, RANK_BEHIND, RANK_COUNT };
 
 struct writes {
@@ -96,7 +98,7 @@ struct cluster {
     LIST_OF(struct named_watch) named;
     LIST_OF(struct named_watch) dropped;
     struct loop_timer dropped_timer;
-    struct loop_timer started_timer; // kinds that are held by name are synced from then on
+    struct loop_timer started_timer; // kinds that are watched by name are synced from then on
     struct writes writes;
     LIST_OF(struct shard_read) shard_reads;
     char *own_namespace;
@@ -105,7 +107,7 @@ struct cluster {
     char *lease_name; // of a reader that asks for the owner id; or NULL
     char *lease_namespace;
     char *scope;                 // namespaces, joined
-    void (*left)(void *context); // who leaves is told
+    void (*left)(void *context); // called when the lease was released
     void *left_context;
 };
 
@@ -122,12 +124,12 @@ struct filing {
     bool is_reply;    // of a write: it proves nothing to a pass that is under way
     bool is_silent;   // the engine learns of it by the reply
 };
-// A state from wherever it came: unless an as new one is known, it goes to the cache and is told.
+// Files a state from any source in the cache and reports it, unless the cache has one as new.
 void file_object(struct cluster *cluster, const struct store_kind *type, const struct value *tree,
                  const struct filing *how);
 void file_deleted(struct cluster *cluster, const struct store_kind *type, const struct value *tree);
-void file_gone(struct cluster *cluster, const struct object *object); // its end was not seen
-// Has the stream of its kind been past this state? Then the cache knows better.
+void file_gone(struct cluster *cluster, const struct object *object); // its deletion was not seen
+// Has the watch of its kind passed this state? Then the cache has a newer one.
 bool feed_has_reported(const struct cluster *cluster, const struct store_kind *type,
                        const struct value *tree);
 

@@ -2,26 +2,28 @@
 
 #include "store/folder/inside.h"
 
-// What is wrong, for log, Events and checks: refused documents, and writes that fail.
+// Keeps what is wrong with the folder for the log, Events and /readyz: documents that are refused,
+// and writes that fail.
 
-// Writes that fail: told once when they begin to and once when they work again.
+// A sort of write begins to fail, or works again. Each change is logged once.
 void degraded_set(struct folder *folder, enum degraded which, const struct error *err);
 void degraded_clear(struct folder *folder, enum degraded which);
-// The first, or NULL.
+// The text of the first failure that lasts, or NULL.
 const char *degraded_text(const struct folder *folder);
 
-// Refused documents of a file: `begin`, one `add` for each that it has now, `end`. Only new ones
-// are told, of many the first and the number of the others. `regarding` may be NULL.
+// Reports the refused documents of a file: call faults_begin(), faults_add() for each refused
+// document, then faults_end(). Only new ones are logged; of many, the first ones and the number of
+// the others. `regarding` may be NULL.
 enum { FAULTS_LISTED = 100 };
 void faults_begin(struct folder *folder, uint32_t file);
 void faults_add(struct folder *folder, uint32_t file, const char *text,
                 const struct object *regarding);
 void faults_end(struct folder *folder, uint32_t file);
-// The same of folders, whose file is FILE_NONE.
+// Reports a folder that cannot be read, between faults_begin() and faults_end() of FILE_NONE.
 void faults_add_folder(struct folder *folder, const char *path, const char *text);
 void faults_forget(struct folder *folder, uint32_t file); // the file is no more
 
-// A document of a kind that is not served: one line per kind.
+// Logs a document of a kind that Signpost does not serve: one line for each kind.
 void degraded_unknown_kind(struct folder *folder, const struct document *document,
                            const char *path);
 

@@ -7,13 +7,14 @@
 #include "base/kind.h"
 #include "base/value.h"
 
-// Manifest text to documents, one by one: found in the kind tables, defaults filled in, shape
-// checked. `List` objects are opened. Nothing of a document outlives its call.
+// Splits the text of a manifest into documents, one by one: finds the kind of each, fills in
+// defaults and checks its shape. The items of a `List` count as documents of their own. A document
+// lives only as long as the call that gets it.
 
 enum document_state {
     DOCUMENT_GOOD,
     DOCUMENT_BROKEN,  // `fault` says why
-    DOCUMENT_UNKNOWN, // of a kind that is not ours to read
+    DOCUMENT_UNKNOWN, // of a kind that the store was not opened with
 };
 
 struct document {
@@ -35,10 +36,10 @@ struct document_source {
     const struct kind *const *kinds;
     size_t kind_count;
     struct kind_patterns *patterns; // may be NULL
-    bool is_draft; // only looked at: what stands before a fault of syntax is called, too
+    bool is_draft; // the text is only checked: documents before a syntax error count, too
 };
 
-// Of a document whose object stands in the manifest `elsewhere` already: its fault.
+// The fault text of a document whose object stands in the manifest `elsewhere` already.
 const char *document_duplicate(struct arena *arena, const struct document *document,
                                const char *path, const char *elsewhere);
 // `arena` is reset after each call.
@@ -46,14 +47,14 @@ typedef void document_call(void *context, struct arena *arena, struct document *
 
 enum { DOCUMENT_OCTETS_MAX = 2 * 1024 * 1024 };
 
-// False when the text cannot be read to its end; err->text then begins with "web.yaml:7:3: ".
-// Nothing of a half-written text is called: who knows what it was going to say. Faults within
-// documents that can be read are theirs alone.
+// Calls `call` for each document. Returns false when the text cannot be parsed to its end;
+// err->text then begins with "web.yaml:7:3: ", and no document is called, as a half-written file
+// proves nothing. A fault within one document does not affect the others.
 bool documents_read(const struct document_source *source, document_call *call, void *context,
                     struct error *err);
 
-// The same a step at a time, which calls one document or reads a part of one. The source's text
-// stays where it is until the reader is freed.
+// The same in steps: each reads a part of a document or calls one. The source's text must stay in
+// place until the reader is freed.
 struct document_reader;
 struct document_reader *document_reader_new(const struct document_source *source);
 void document_reader_free(struct document_reader *reader);

@@ -2,7 +2,7 @@
 
 #include "store/folder/inside.h"
 
-// One object on its way to its next state. Everything of it lives in the arena.
+// A draft is the next state of one object while it is being worked out. It lives in the arena.
 
 struct draft {
     struct arena *arena;
@@ -17,22 +17,22 @@ struct draft draft_make(const struct folder *folder, struct arena *arena,
                         const struct object_ref_key *key);
 // A new object: uid, time of creation, first generation and version.
 void draft_begin(struct folder *folder, struct draft *draft);
-// What is kept of an entry. What is lost of it is made from the cached state and the manifest.
-// False when its status file cannot be read.
+// Loads what the store keeps of an entry. What got lost is restored from the cached state and the
+// manifest. Returns false when the status file cannot be read.
 bool draft_load(struct folder *folder, struct draft *draft, uint32_t entry, struct error *err);
-// From a document of a status file, but for the last good document. False when it does not say
-// enough.
+// Reads a document of a status file, except the last good document in it. Returns false when the
+// uid or the version is missing.
 bool draft_skim(struct folder *folder, struct draft *draft, const struct status_doc *doc);
-// The last good document too. Half of the time that reading takes goes into it, and at a start
-// nearly all turn out to be what the manifests say.
+// Reads the last good document, too. This is separate because it takes half of the reading time,
+// and at a start nearly all of them equal the manifests.
 void draft_complete(struct draft *draft);
-// Would `good` be written as it stands there?
+// Is `good` the last good document that the draft has?
 bool draft_has_good(const struct draft *draft, const struct value *good);
-// Takes the next resourceVersion.
+// Gives the draft the next resourceVersion.
 void draft_step(struct folder *folder, struct draft *draft);
-// The new state, in memory of the cache; the caller owns it.
+// The new state as an object for the cache; the caller owns it.
 struct object *draft_object(const struct folder *folder, const struct draft *draft);
-// The status document, for draft_keep or to be kept later.
+// Appends the status document.
 void draft_write(struct buffer *out, const struct draft *draft);
 void draft_key(struct buffer *out, const struct draft *draft);
 
@@ -40,17 +40,17 @@ void draft_key(struct buffer *out, const struct draft *draft);
 // `body` NULL: the object is gone for good.
 void folder_write_ahead(struct folder *folder, uint32_t file, const struct object_ref_key *key,
                         uint64_t version, const char *body);
-// Puts a document into a status file and lets it be written. Nothing on a standby;
-// who only reads keeps it in memory.
+// Puts a document into a status file, which is then written. A standby does nothing; a store that
+// only reads keeps the document in memory.
 bool folder_keep(struct folder *folder, uint32_t file, struct text key, uint64_t version,
                  struct text body, struct error *err);
 bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file, struct error *err);
 void folder_drop(struct folder *folder, uint32_t file, struct text key);
 
-// Files a new state and tells it unless it is the same: ADDED or MODIFIED. Returns the entry.
+// Files a new state and reports ADDED or MODIFIED unless it equals the old one. Returns the entry.
 uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file,
                      struct content_id body, bool is_reported);
-// The object leaves: DELETED.
+// Removes the object from the cache and reports DELETED.
 void folder_leave(struct folder *folder, uint32_t entry);
 void folder_report_event(struct folder *folder, enum store_event_type type,
                          const struct object *object, const struct object *old);

@@ -9,8 +9,8 @@
 #include "io/disk.h"
 #include "store/object.h"
 
-// What the store knows of manifest files and of the objects in them: small, as there may be a
-// hundred thousand of either. No tree and no text of a document stays in memory.
+// The tables of manifest files and of the objects in them. Rows are small, as there may be a
+// hundred thousand of either: no tree and no text of a document stays in memory.
 
 #define ENTRY_NONE UINT32_MAX
 #define FILE_NONE UINT32_MAX
@@ -18,12 +18,12 @@
 enum entry_flag {
     ENTRY_HAS_FAULT = 1 << 0,  // its document is refused; the status document says why
     ENTRY_IS_MISSING = 1 << 1, // its document is gone, and that is not yet acted upon
-    ENTRY_IS_REBORN = 1 << 2,  // in deletion, and a document stands there again
+    ENTRY_IS_REBORN = 1 << 2,  // it is being deleted, and a document defines it again
     ENTRY_IS_BUSY = 1 << 3,    // a write of it is under way
 };
 
-// One object of the cache. `file` is where its document stands (stood, when it is gone) and beside
-// which its status lies.
+// One object of the cache. `file` is the manifest that has, or last had, its document; the status
+// lies beside that file.
 struct entry {
     const struct object *object; // borrowed from the cache; NULL: a free slot
     struct content_id body;      // of everything outside metadata and status
@@ -31,7 +31,7 @@ struct entry {
     uint32_t next; // of the same file
     uint32_t previous;
     uint32_t flags : 8;
-    uint32_t pass : 24; // in which it was seen last
+    uint32_t pass : 24; // the pass that saw it last
 };
 
 enum file_flag {
@@ -82,14 +82,14 @@ void entries_done(struct entries *entries);
 uint32_t entries_find(const struct entries *entries, const struct object_ref_key *key);
 // `object` must not be known yet.
 uint32_t entries_add(struct entries *entries, const struct object *object, uint32_t file);
-// Another state of the same object.
+// Replaces the object by another state of it.
 void entries_set_object(struct entries *entries, uint32_t id, const struct object *object);
 void entries_move(struct entries *entries, uint32_t id, uint32_t file);
-// While its object still lives.
+// Must be called while the entry's object still lives.
 void entries_remove(struct entries *entries, uint32_t id);
 
 uint32_t files_find(const struct entries *entries, const char *path);
-// Found or added. `path` is one that name_is_path() takes.
+// Finds or adds the file. name_is_path() must accept `path`.
 uint32_t files_need(struct entries *entries, const char *path);
 void files_set_documents(struct entries *entries, uint32_t id, uint32_t documents);
 // Forgets a file that is not present and has no entries.

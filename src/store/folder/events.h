@@ -6,9 +6,10 @@
 #include "io/disk.h"
 #include "store/store.h"
 
-// `.signpost/events.jsonl`: Events as JSON lines, 1 MiB, one old file kept (`events.jsonl.1`). They
-// gather in memory until events_write; beyond 1,000 of them plain ones are dropped and a Warning
-// takes the place of the oldest plain one. A failing disk loses events and nothing else.
+// Writes Events as JSON lines to `.signpost/events.jsonl`. At 1 MiB the file becomes
+// `events.jsonl.1`, and a new one begins. Events gather in memory until events_write(); beyond
+// 1,000 of them Normal ones are dropped and a Warning replaces the oldest Normal one. A failing
+// disk loses Events and nothing else.
 
 struct event_line {
     char *text;
@@ -27,8 +28,8 @@ struct events {
 
 void events_init(struct events *events, struct disk *disk, const char *path);
 void events_done(struct events *events); // what was not written is lost
-void events_add(struct events *events, const struct kube_event *note, int64_t now_ms);
-// About a manifest that gives no object: `path` stands in place of the object.
+void events_add(struct events *events, const struct kube_event *event, int64_t now_ms);
+// Adds an Event about a manifest that defines no object; it names `path` in place of the object.
 void events_add_manifest(struct events *events, const char *path, const char *reason,
                          const char *text, int64_t now_ms);
 void events_write(struct events *events);

@@ -2,7 +2,7 @@
 
 #include "store/folder/pass.h"
 
-// WORK_LOAD and WORK_SCAN (settle.h). Manifests that are new or differ are queued for the pass.
+// WORK_LOAD and WORK_SCAN (schedule.h). Manifests that are new or differ are queued for the pass.
 
 // Each begins a walk, which full_scan_run() then goes through.
 enum step full_scan_begin(struct folder *folder, int64_t until_ms);

@@ -7,13 +7,14 @@
 #include "io/disk.h"
 #include "store/store.h"
 
-// `.signpost/made/<plural>.<namespace>.<name>.yaml`: objects that we made ourselves, each a
-// manifest. It goes with the object that its first ownerReference names. Those of
-// `.signpost/children` are read like the manifests of users, and are objects of the store.
+// Files of objects that Signpost generates: `.signpost/made/<plural>.<namespace>.<name>.yaml`, a
+// manifest each. A file is removed together with the object that its first ownerReference names.
+// Those below `.signpost/children` are owned objects: they are read like the manifests of users and
+// are objects of the store.
 
 struct generated_file {
     char *path;
-    char owner[37]; // uid; "": none
+    char owner[37]; // uid of the owner; "": none
     bool is_doomed; // could not be removed yet
 };
 struct generated {
@@ -22,30 +23,31 @@ struct generated {
     struct generated_file *files;
     size_t count;
     size_t capacity;
-    // A file was written or removed; or NULL.
+    // Called after a file was written or removed; or NULL.
     void (*changed)(void *context, const char *path, bool is_there);
     void *context;
 };
 
 void generated_init(struct generated *generated, struct disk *disk, const char *folder);
 void generated_done(struct generated *generated);
-// Fails, and writes nothing, where what stands there cannot be read or is not ours.
+// Fails, and writes nothing, if the existing file cannot be read or is not Signpost's.
 bool generated_put(struct generated *generated, const struct store_put *put, struct error *err);
-// The same, but leaves what is not named as it stands there.
+// The same, but leaves fields that `put` does not name as they are.
 bool generated_patch(struct generated *generated, const struct store_put *put, struct error *err);
 bool generated_has(const struct generated *generated, const struct object_ref_key *key);
-// One that is not there is dropped already.
+// It is no error if there is no such file.
 bool generated_drop(struct generated *generated, const struct object_ref_key *key,
                     struct error *err);
-// An object is gone, and with it what was made for it. What cannot be removed is tried again by
+// Removes the files of a deleted owner. A file that cannot be removed is tried again by
 // generated_clear().
 void generated_forget(struct generated *generated, const char *uid);
-// False: something is still there.
+// Returns false while some file could not be removed.
 bool generated_clear(struct generated *generated);
-// Learns what there is, and removes that whose owner `is_known` does not know.
+// Lists the files that exist, and removes those whose owner `is_known` does not know.
 void generated_sweep(struct generated *generated,
                      bool (*is_known)(const void *context, const char *uid), const void *context);
-// Only names what that would remove, one after the other; *cursor starts at 0. False: no more.
+// Names the files that generated_sweep() would remove, one per call, and removes none. *cursor
+// starts at 0. Returns false when there are no more.
 bool generated_next_orphan(struct generated *generated,
                            bool (*is_known)(const void *context, const char *uid),
                            const void *context, size_t *cursor, const char **path);

@@ -23,22 +23,22 @@
 
 // The folder store from within: one struct, worked on by these modules.
 //
-//     folder.c   opening, the operations, checks
-//     lead.c     the locks: who may write
-//     schedule.c   when to look: timers, work in slices
-//     changes.c  what inotify names, and what it comes to
-//     full_scan.c    what a look at everything finds
-//     load.c     what earlier runs left: status files and the state
-//     orphans.c  what of it no manifest claims
-//     pass.c     changed manifests, file by file
-//     ingest.c     one document: it becomes, changes or keeps an object
-//     missing.c  objects whose documents are gone
-//     draft.c    one object: what is kept of it, and its next state
-//     write.c    apply, remove_finalizer, patch_status, put, get
-//     shard_files.c   pages of ledgers
-//     write_back.c   what follows: status files, events
-//     read.c     reading without opening
-//     degraded.c  what is wrong: refused documents, failing writes
+//     folder.c       opens the store; operations and checks
+//     lead.c         takes the locks: which process may write
+//     schedule.c     decides when to read: timers, work in slices
+//     changes.c      turns the paths that inotify names into work
+//     full_scan.c    compares everything on the disk with what is known
+//     load.c         loads what earlier runs left: status files and the state
+//     orphans.c      handles what was loaded and has no manifest any more
+//     pass.c         reads changed manifests, file by file
+//     ingest.c       turns one document into an object, or refuses it
+//     missing.c      handles objects whose documents are gone
+//     draft.c        works out the next state of one object
+//     write.c        apply, remove_finalizer, patch_status, put, get
+//     shard_files.c  stores ledger shards
+//     write_back.c   writes status files and Events with a delay
+//     read.c         reads a folder without opening the store
+//     degraded.c     reports refused documents and failing writes
 
 enum {
     RETRY_MS = 1000,

@@ -2,28 +2,28 @@
 
 #include "store/folder/inside.h"
 
-// Who may write, also elsewhere: who holds two locks. `.signpost/lock` guards the state, the lock
-// of the folder itself the manifests: a process with another --state-dir knows nothing of the
-// state's lock, and the folder may be read-only, so no file in it can do. A second process is a
-// warm standby: it watches, writes nothing, and tries again each second. The kernel lets go of a
-// dead one's locks.
+// Leader election of folder stores: the process that holds two locks may write, here and at
+// servers. `.signpost/lock` guards the state. The lock of the folder itself guards the manifests,
+// as a process with another --state-dir does not see the state's lock; it is no file, as the folder
+// may be read-only. A second process is a warm standby: it watches, writes nothing, and tries again
+// each second. The kernel releases the locks of a process that died.
 //
-// A lock belongs to an inode, so a state folder that is removed or replaced under a leader would
-// let a second one lead beside it, and the state would grow where nobody finds it. A leader that
-// notices this stops: nothing is written or sent, and readiness says why. Once the very same folder
-// lies there again it goes on, as nobody else can have locked it. A new one is not begun in its
-// place: the last good state of secrets is nowhere else, so that is left to a restart, which says
-// what it cannot find.
+// A lock belongs to an inode. If somebody removes or replaces the state folder of a leader, a
+// second process could lead beside it, and the first would write to a folder that nobody finds. So
+// a leader that notices this stops: it writes and sends nothing, and readiness says why. It goes on
+// once the same folder is back, which nobody else can have locked. It does not create a new one, as
+// the last good documents of secrets are stored nowhere else; a restart does, and says what is
+// missing.
 
-// Fails when the lock cannot even be tried.
+// Tries to take both locks. Fails only when that is not possible at all.
 bool lead_open(struct folder *folder, struct error *err);
-// On a standby: goes on trying.
+// Has a standby try again each second.
 void lead_start(struct folder *folder);
 void lead_done(struct folder *folder);
-// Before anything is written: do the locks of a leader still guard what lies there? On a standby
-// true.
+// Called before each write: do the locks of a leader still guard the folders that are there? Always
+// true on a standby.
 bool lead_look(struct folder *folder);
-// Who holds the lock that we lack.
+// Appends who holds the lock that this process lacks.
 void lead_write_holder(struct buffer *out, const struct folder *folder);
-// What is on the disk has been read since we hold the lock: says so.
+// Reports that this process leads, once the state was read under the lock.
 void lead_report(struct folder *folder);

@@ -3,28 +3,29 @@
 #include "store/folder/draft.h"
 #include "store/folder/pass.h"
 
-// What earlier runs left: every document of the status files lies dormant until a manifest claims
-// it. Steps of the work WORK_LOAD (settle.h), in this order around the scan and the pass.
+// Loads what earlier runs left. Every document of the status files is dormant until a manifest that
+// defines its object is read. These are the steps of WORK_LOAD (schedule.h), in this order around
+// the scan and the pass.
 
-// The state.
+// Opens the state.
 enum step load_begin(struct folder *folder, int64_t until_ms);
-// A status file was found beside that manifest.
+// Called for each status file that is found, with its manifest.
 void load_note(struct folder *folder, const char *manifest);
 enum step load_index(struct folder *folder, int64_t until_ms);
 enum step load_merge(struct folder *folder, int64_t until_ms);
-// The dormant state of the draft's subject (draft_skim), from beside *from. False when there is
-// none, or (err set) when it cannot be read.
+// Takes the dormant document of the draft's subject (draft_skim); *from is the manifest beside
+// which it lay. Returns false when there is none, or, with err set, when it cannot be read.
 bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struct error *err);
-// Whatever no manifest claimed: objects whose documents are gone.
+// Handles the documents that are still dormant: their objects have no manifest any more.
 enum step load_orphans(struct folder *folder, int64_t until_ms);
-// Calls with what no manifest has claimed, as its status document has it. False when a status file
-// cannot be read.
+// Calls `call` for each document that is still dormant. Returns false when a status file cannot be
+// read.
 typedef void load_orphan_call(void *context, struct draft *draft, uint32_t file);
 bool load_each_orphan(struct folder *folder, load_orphan_call *call, void *context,
                       struct error *err);
 
-// Between load.c and orphans.c.
-// The newest of the first `count`, which are sorted, with that hash of the key; others follow.
+// Shared by load.c and orphans.c: the newest of the first `count`, sorted documents with that hash
+// of their key; older ones follow it.
 struct dormant *load_find(const struct load *load, uint64_t hash, size_t count);
 void load_drop_doubles(struct id_list *list);
 void load_done(struct folder *folder);

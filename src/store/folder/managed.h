@@ -27,13 +27,14 @@ struct managed {
     struct text fault;               // absent: none
 };
 
-// A greater number is nobody's: at a million a second it would have taken a hundred thousand years.
+// A greater number was never given out: at a million a second it would take a hundred thousand
+// years.
 #define OURS_VERSION_MAX (INT64_MAX / 2)
 
-// For reading them: what a manifest may hold, one level deeper.
+// The limits for reading them: those of manifests, but one level deeper.
 extern const struct value_limits managed_limits;
 
-// Whose it is.
+// The object that they belong to.
 struct subject {
     const struct store_kind *type;
     struct text namespace_; // "" when cluster-scoped
@@ -41,23 +42,25 @@ struct subject {
 };
 struct object_ref_key subject_key(const struct subject *subject);
 
-// From such a document. False: not usable (no uid, no version).
+// Decodes such a document. Returns false when it is not usable (no uid, no version).
 bool managed_decode(struct managed *out, const struct store_kind *type,
                     const struct value *document);
-// The document of a status file, as YAML. `is_aside`: the last good one is kept elsewhere.
+// Appends the document for a status file, as YAML. `is_aside`: the last good document is kept
+// elsewhere.
 void managed_write(struct buffer *out, struct arena *arena, const struct subject *subject,
                    const struct managed *managed, bool is_aside);
-// What is kept of a good document: everything but apiVersion, kind, the metadata that is not
-// labels, annotations or ownerReferences, and a status, unless that is others'
+// The part of a good document that is kept: everything but apiVersion, kind, metadata other than
+// labels, annotations and ownerReferences, and the status, unless others write it
 // (kind->has_their_status).
 struct value *managed_last_good(struct arena *arena, const struct kind *kind,
                                 const struct value *tree);
-// Everything outside metadata and status: what makes a generation. Accepts both trees above.
+// Identifies everything outside metadata and status; a change of that is a new generation. Accepts
+// both trees above.
 struct content_id managed_body_id(struct arena *arena, const struct value *tree);
-// Is the rest of what is kept the same?
+// Is everything else that is kept the same?
 bool managed_same_beside(const struct value *a, const struct value *b);
 
-// The whole object as a cluster would answer it.
+// The whole object as an API server would return it.
 struct value *managed_tree(struct arena *arena, const struct subject *subject,
                            const struct managed *managed);
 // Sets and removes labels, or annotations; the result is a new map or NULL when none is left.

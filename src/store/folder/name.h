@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "store/object.h"
 
-// Names that the folder store gives and understands: of files, and of objects in its own files.
+// File names that the folder store reads and writes, and keys of objects in its own files.
 
 // Manifests are `*.yaml`, `*.yml` and `*.json`, unless their name begins with "." or "#" or ends in
 // "~", ".tmp" or ".swp". `name` has no folder in front.
@@ -16,13 +16,13 @@ bool name_is_status(const char *name);
 // The path of the manifest whose status file that is. The caller frees it.
 char *name_copy_manifest(const char *status);
 
-// Where those of our own objects lie that are read like manifests of users: their paths among the
-// others. They lie below the state folder.
+// Is that the path of an owned object's file? Those are read like manifests of users, but lie below
+// the state folder.
 #define NAME_CHILDREN ".signpost/children"
 bool name_is_child(const char *path);
 
-// The path of a manifest below the folder, as a scan finds it: no other name, and no way out of the
-// folder. What was kept of earlier runs is asked this before it is believed.
+// Is that the path of a manifest below the folder, as a scan would find it, with no way out of the
+// folder? Paths that earlier runs stored must pass this check.
 bool name_is_path(struct text path);
 
 // "Thing.example.org shop/www", "Secret shop/www", "Place.example.org home": an object's name in

@@ -2,23 +2,24 @@
 
 #include "store/folder/inside.h"
 
-// When to look at the folder, and the work that follows in slices: 100 ms after the last change (1
-// s after the first at the latest) at what inotify named, every 60 s at everything.
+// Decides when to read the folder, and does that work in slices. Paths that inotify named are read
+// 100 ms after the last change, 1 s after the first at the latest; a full scan runs every 60 s.
 
 void schedule_init(struct folder *folder);
 void schedule_done(struct folder *folder);
-// Begins with everything that earlier runs left.
+// Begins: loads what earlier runs left, then scans the folder.
 void schedule_start(struct folder *folder);
-// Paths were named: they are looked at once the folder is quiet.
+// Called when inotify named paths: they are read once the folder is quiet.
 void schedule_soon(struct folder *folder);
-// That file is to be read again after so much time.
+// Reads that file again after `delay_ms`.
 void schedule_again(struct folder *folder, uint32_t file, int64_t delay_ms);
-// What is not settled is looked at again after so much time.
+// Tries again after `delay_ms` what could not be finished.
 void schedule_retry(struct folder *folder, int64_t delay_ms);
-// Without a start and at once: finds all manifests (queued for the pass) and what earlier runs
-// left.
+// For a store that is only read: loads at once what earlier runs left, and queues all manifests
+// for the pass.
 bool schedule_collect(struct folder *folder);
-// All that is known is to be read again: what lies on the disk became ours to write.
+// Reads everything again. Called when this process becomes the leader, as another may have written
+// the state since.
 void schedule_reload(struct folder *folder);
-// Looks at everything again.
+// Scans the whole folder again.
 void schedule_scan(struct folder *folder);

@@ -6,15 +6,15 @@
 #include "base/value.h"
 #include "store/folder/state.h"
 
-// The last good document of objects that hold a secret, by uid, in the state's database. Never in a
-// status file, another table or the log.
+// Keeps the last good documents of objects that hold a secret, by uid, in a table of the state's
+// database. They are written to no other table, no status file and no log.
 
 bool secrets_write(struct state *state, const char *uid, const struct value *last_good,
                    struct error *err);
 // NULL when absent or unreadable.
 struct value *secrets_read(const struct state *state, const char *uid, struct arena *arena);
-// Absent is fine; a failure leaves one that nothing refers to.
+// It is no error if there is none. A failure leaves one that nothing refers to.
 void secrets_remove(struct state *state, const char *uid);
-// Removes those whose uid `is_known` does not know: left by a process that died in between.
+// Removes those whose uid `is_known` does not know: a process that died may have left them.
 void secrets_sweep(struct state *state, bool (*is_known)(const void *context, const char *uid),
                    const void *context);

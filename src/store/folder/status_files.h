@@ -10,8 +10,8 @@
 #include "store/folder/state.h"
 #include "store/folder/status_file.h"
 
-// All status files of a store. Each is in memory only while it is worked on: what is to be written
-// is kept until it is, what was read is let go when the whole grows over a megabyte.
+// All status files of a store. A file with unwritten changes stays in memory until it is written;
+// others are released when the texts together exceed a megabyte.
 //
 // Status files are written without sync and lie where people tidy up; a torn or missing one is made
 // again from the rows of the state.
@@ -32,19 +32,19 @@ struct status_files {
 
 void status_files_init(struct status_files *status_files, struct disk *disk, const char *root,
                        struct state *state);
-void status_files_done(struct status_files *status_files); // what was not written is lost
+void status_files_done(struct status_files *status_files); // loses what was not written
 // Forgets everything in memory, changes too.
 void status_files_reset(struct status_files *status_files);
 
-// False when a folder stands where the status file goes, or its name would be too long. What that
-// file held counts as lost.
+// Returns false when a folder stands where the status file would lie, or its name would be too
+// long. What that file held counts as lost.
 bool status_files_has_place(const struct status_files *status_files, const char *manifest,
                             struct error *err);
-// The loaded status file of manifest `id`. An absent one is empty (is_absent, was_torn tell). NULL
-// when it cannot be read. Valid until the next call of status_files_open or _tidy.
+// Returns the loaded status file of manifest `id`; one that does not exist is empty (is_absent).
+// NULL: it cannot be read. Valid until the next call of status_files_open or _tidy.
 struct status_file *status_files_open(struct status_files *status_files, uint32_t id,
                                       const char *manifest, struct error *err);
-// Only if it is in memory.
+// Returns it only if it is in memory; else NULL.
 struct status_file *status_files_find(const struct status_files *status_files, uint32_t id);
 // Writes the changes, if there are any; removes a file without documents. Not synced. Where the
 // folder was removed by its users, lies behind a link now, or does not take the file (is_refused),
@@ -54,10 +54,10 @@ bool status_files_write(struct status_files *status_files, struct status_file *f
 // When a changed file may be written at the earliest: at once, and then at most once per 50 ms
 // (large files more seldom, so that writing never takes more than a part of the time).
 int64_t status_files_due_ms(const struct status_file *file);
-// Lets go what is neither changed nor written a moment ago.
+// Releases files that have no changes and were not written a moment ago.
 void status_files_tidy(struct status_files *status_files, int64_t now_ms);
 
-// Adds what the state knows newer or alone: of one object, of a manifest, of a key.
+// Adds what only the state has, or has in a newer version: of one row, of a manifest, of a key.
 void status_files_merge_row(struct status_file *file, const struct state_row *row);
 bool status_files_merge(struct status_files *status_files, struct status_file *file,
                         const char *manifest, struct error *err);

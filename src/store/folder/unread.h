@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Names that a scan could not look at or into: what lies below may be there all the same.
+// Lists the paths that a scan could not read. What lies below them may exist all the same.
 
 struct unread {
     char *path; // relative to the folder

@@ -2,8 +2,8 @@
 
 #include "store/folder/inside.h"
 
-// The writes and the read of store.h. What is written ahead (apply, remove_finalizer) gathers until
-// the loop's next turn and shares one append and one sync; replies come behind that.
+// Implements the writes and the read of store.h. Write-ahead calls (apply, remove_finalizer) gather
+// until the next step of the loop and share one commit; their replies follow it.
 
 void write_apply(struct folder *folder, const struct store_apply *apply, store_done *done,
                  void *context);
@@ -25,4 +25,4 @@ void write_drop_shard(struct folder *folder, const char *name, const char *versi
                       store_done *done, void *context);
 
 void write_init(struct folder *folder);
-void write_done(struct folder *folder); // what waits is dropped without a reply
+void write_done(struct folder *folder); // drops what waits, without a reply

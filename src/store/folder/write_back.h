@@ -2,27 +2,27 @@
 
 #include "store/folder/inside.h"
 
-// What follows behind: status files (at most one write per file and 50 ms, many objects in one),
-// Events. Nothing of it is waited for.
+// Writes status files and Events with a delay; nobody waits for them. A status file is written at
+// most once in 50 ms, with the changes of all its objects.
 
-// The status file of that manifest holds a change.
+// Has the status file of that manifest written, which holds a change.
 void write_back_mark(struct folder *folder, uint32_t file);
-// The document of that key has come from beside one manifest to beside another: it goes there only
-// when it is written here.
+// The object of that key has moved to another manifest. Its document leaves the old status file
+// only once the new one is written.
 void write_back_move(struct folder *folder, uint32_t from, uint32_t to, struct text key,
                      uint64_t version);
-// There are Events to write.
+// Has the waiting Events written.
 void write_back_wake(struct folder *folder);
 // Writes everything now.
 void write_back_flush(struct folder *folder);
-// The loaded status file of a manifest; one that got lost since is made again.
+// Returns the loaded status file of a manifest; one that somebody removed is restored.
 struct status_file *folder_open_status(struct folder *folder, uint32_t file, struct error *err);
 
-// Adds to a loaded one what the state knows newer.
+// Adds what the state knows in a newer version to a loaded status file.
 bool folder_recover_status(struct folder *folder, uint32_t file, struct status_file *status,
                            struct error *err);
 
-// The state could not be written: finds out when it can be.
+// Called when the state could not be written: tries again until it can be.
 void write_back_probe_state(struct folder *folder);
 
 void write_back_init(struct folder *folder);
