@@ -57,6 +57,8 @@ static void review_decide(struct review *review, const struct receipt *receipts,
         .trace = NO_TRACE,
     };
     input_fill(engine, review->controller, &review->snapshot);
+    if (review->key != NO_ID && engine->keys[review->key].extra)
+        questions_fill_snapshot(&engine->keys[review->key].extra->asking, &review->snapshot);
     controller_of(review)->decide(&review->snapshot, NULL, &review->decision);
 }
 

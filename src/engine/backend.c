@@ -110,7 +110,8 @@ static bool backend_open_session(struct backend *backend, const struct value *co
     backend_close_session(backend);
     backend->session = mem_new_of(struct session);
     *backend->session = (struct session){.provider = backend->provider, .at = at, .refs = 1};
-    backend->is_question_due = backend->provider->lists;
+    if (backend->provider->lists)
+        backend_ask_now(backend);
     backend->has_left = false;
     write_ahead_open(backend);
     return true;
@@ -156,13 +157,13 @@ static struct backend *backend_new(struct engine *engine, const struct backend_w
     backend->opened_ms = loop_mono_ms(engine->loop);
     backend->due[0] = backend->due[1] = (struct line_of_claims){NO_ID, NO_ID};
     backend->timer = (struct loop_timer){.call = backend_timer, .context = backend};
-    backend->question_timer = (struct loop_timer){.call = backend_question_due, .context = backend};
     backend->learn_timer = (struct loop_timer){.call = learning_is_over, .context = backend};
     backend->number = number_take(engine);
     engine->backends_by_number[backend->number - 1] = backend;
     backend->next = engine->backends;
     engine->backends = backend;
     view_refresh(backend);
+    questions_add_backend(backend);
     return backend;
 }
 
@@ -222,7 +223,7 @@ static void backend_set_registry(struct backend *backend, const char *registry)
         loop_timer_set(backend->engine->loop, &backend->learn_timer, backend->learn_ms);
     backend->view.answer = NULL;
     backend->view.answered_s = 0;
-    backend->asked_ms = 0;
+    questions_move_backend(backend);
 }
 
 static void backend_changed(struct backend *backend)
@@ -353,8 +354,7 @@ void backend_release(struct backend *backend)
     backend->owner = NO_ID;
     backend->is_released = true;
     error_set(&backend->view.fault, FAULT_WAIT, "", "its owner is gone");
-    loop_timer_cancel(backend->engine->loop, &backend->question_timer);
-    backend->has_question = false;
+    questions_name(backend->engine, &backend->asking, NO_ID, NULL, 0);
     backend_linger(backend);
     backend_changed(backend);
 }
@@ -425,18 +425,16 @@ void backends_lead(struct engine *engine, bool is_leading)
             ledger_keeper_open(backend->ledger);
         if (backend->wants_owner)
             backend_session_late(backend);
-        backend->is_question_due =
-            backend->provider && backend->provider->is_serial && backend->has_question;
-        if (backend->has_question)
-            loop_timer_set(engine->loop, &backend->question_timer, 0);
     }
+    if (is_leading)
+        questions_lead(engine);
 }
 
 void backends_list_anew(struct engine *engine, size_t controller)
 {
     for (struct backend *backend = engine->backends; backend; backend = backend->next)
-        backend->is_question_due |= backend->controller == controller && backend->has_question;
-    engine_schedule(engine);
+        if (backend->controller == controller)
+            backend_ask_now(backend);
 }
 
 static bool backend_leave(struct backend *backend)
@@ -473,12 +471,13 @@ static void backend_free(struct backend *backend)
 {
     struct loop *loop = backend->engine->loop;
     exchanges_abort(backend);
+    questions_remove_backend(backend);
+    questions_name(backend->engine, &backend->asking, NO_ID, NULL, 0);
     session_unref(backend->session);
     session_unref(backend->leaving);
     ledger_keeper_free(backend->ledger);
     guarded_free(backend->guarded);
     loop_timer_cancel(loop, &backend->timer);
-    loop_timer_cancel(loop, &backend->question_timer);
     loop_timer_cancel(loop, &backend->linger_timer);
     loop_timer_cancel(loop, &backend->learn_timer);
     list_each (change_request, &backend->change_requests)

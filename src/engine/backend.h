@@ -25,8 +25,6 @@ bool backend_set(struct engine *engine, const struct backend_want *want, uint32_
                  struct backend **out, struct error *err);
 bool backend_is_owned_by(const struct backend *backend, uint32_t key);
 void backend_release(struct backend *backend); // its owner is gone
-void backend_ask(struct backend *backend, const struct question *question);
-void backend_ask_anew(struct backend *backend); // soon, however good the last answer is for
 bool backend_can_send(const struct backend *backend, enum claim_intent intent);
 bool backend_has_sendable(const struct backend *backend); // something due that it can send
 bool backend_is_unread(
@@ -59,9 +57,7 @@ void backends_pump(struct engine *engine);  // all of them
 // Changes have ended: what their outcomes say of the backend as a whole.
 void backend_judge(struct backend *backend, const struct job *job, const char *trace);
 void backend_clear_backoff(struct backend *backend);
-// A question was answered; `job` NULL: by a backend that it is no more.
-void backend_answered(struct backend *backend, const struct job *job);
-// An answer that came along with changes: the next question comes when it would.
+// What was said of its health, in answer to a question or along with changes.
 void backend_take_answer(struct backend *backend, const struct job *job);
 // What an exchange learned is known from now on.
 void backend_learn(struct backend *backend, const struct value *learned);

@@ -4,49 +4,9 @@
 
 #include "base/backoff.h"
 
-enum { ASK_ANEW_MS = 1000, LINE_MOVES_MS = 1000 };
+enum { LINE_MOVES_MS = 1000 };
 
-// ---- questions ----------------------------------------------------------------------------------
-
-void backend_question_due(void *context)
-{
-    struct backend *backend = context;
-    if (backend->provider && backend->provider->is_serial) {
-        backend->is_question_due = backend->has_question;
-        engine_schedule(backend->engine);
-        return;
-    }
-    if (!backend->session || !backend->has_question || backend->reading ||
-        !backend->engine->is_leading || backend->view.fault.fault != FAULT_NONE)
-        return;
-    backend->asked_ms = loop_mono_ms(backend->engine->loop);
-    exchange_begin_health(backend, NULL);
-}
-
-void backend_ask(struct backend *backend, const struct question *question)
-{
-    int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    bool is_new = !backend->has_question || backend->question_epoch != question->epoch;
-    backend->has_question = true;
-    backend->question_epoch = question->epoch;
-    backend->good_for_ms = question->good_for_ms;
-    if (is_new)
-        backend->asked_ms = 0;
-    if (!backend->session || (backend->reading && !is_new))
-        return;
-    int64_t due_ms = backend->asked_ms ? backend->asked_ms + backend->good_for_ms : now_ms;
-    loop_timer_set(backend->engine->loop, &backend->question_timer,
-                   due_ms > now_ms ? due_ms - now_ms : 0);
-}
-
-void backend_ask_anew(struct backend *backend)
-{
-    int64_t due_ms = backend->asked_ms + ASK_ANEW_MS;
-    int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    if (backend->has_question && backend->session && !backend->reading)
-        loop_timer_set(backend->engine->loop, &backend->question_timer,
-                       due_ms > now_ms ? due_ms - now_ms : 0);
-}
+// ---- its health ---------------------------------------------------------------------------------
 
 // Too early to tell, and the answer before may hold.
 static bool is_no_answer(const struct backend *backend, const struct job *job)
@@ -85,18 +45,10 @@ static void take_answer(struct backend *backend, const struct job *job)
 
 void backend_take_answer(struct backend *backend, const struct job *job)
 {
-    if (!is_no_answer(backend, job))
-        take_answer(backend, job);
-}
-
-void backend_answered(struct backend *backend, const struct job *job)
-{
-    if (job)
-        backend_take_answer(backend, job);
-    if (backend->has_question)
-        loop_timer_set(backend->engine->loop, &backend->question_timer,
-                       backend->asked_ms ? backend->good_for_ms : 0);
-    engine_schedule(backend->engine);
+    if (is_no_answer(backend, job))
+        return;
+    take_answer(backend, job);
+    question_take_health(backend, job);
 }
 
 // ---- what an exchange says of the backend -------------------------------------------------------
@@ -113,9 +65,12 @@ static void share_failure(struct backend *backend, const struct error *error, co
         }
 }
 
-// The failure that speaks for the backend: of the change that could not be talked about.
+// The failure that speaks for the backend: of the question, or of the change that could not be
+// talked about.
 static const struct error *first_error(const struct job *job)
 {
+    if (job->kind == JOB_QUESTION)
+        return job->health.error;
     for (size_t i = 0; i < job->change_count; i++) {
         const struct error *error = job->changes[i].outcome.error;
         if (error && (!job->is_transport_failure || error->fault == FAULT_AGAIN))
@@ -126,6 +81,8 @@ static const struct error *first_error(const struct job *job)
 
 static bool has_done(const struct job *job)
 {
+    if (job->kind == JOB_QUESTION)
+        return job->health.is_done;
     for (size_t i = 0; i < job->change_count; i++)
         if (job->changes[i].outcome.is_done)
             return true;
@@ -149,7 +106,7 @@ void backend_judge(struct backend *backend, const struct job *job, const char *t
     if (!job->is_transport_failure) {
         backend->transport_failures = 0;
         if (contradicts_health(backend, job))
-            backend_ask_anew(backend);
+            backend_ask_soon(backend);
         if (error && error->fault == FAULT_LIMIT && error->retry_ms > 0)
             backend->blocked_until_ms = loop_mono_ms(backend->engine->loop) + error->retry_ms;
         return;
@@ -188,7 +145,7 @@ static void backend_rest(struct backend *backend, const struct error *trouble)
 {
     int64_t rest_ms = trouble->retry_ms > 0 ? trouble->retry_ms : 1;
     backend->blocked_until_ms = loop_mono_ms(backend->engine->loop) + rest_ms;
-    backend->is_question_due = backend->has_question;
+    backend_ask_now(backend);
 }
 
 // It may pass by itself: told once.

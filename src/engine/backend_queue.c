@@ -164,6 +164,19 @@ static void backend_collect(struct backend *backend, int64_t now_ms)
         backend->collect_until_ms = now_ms + collect_ms;
 }
 
+// Health is asked whatever else waits. The other questions share the room with changes: while there
+// are some, each question lets some go before the next.
+static void pump_questions(struct backend *backend, int64_t now_ms)
+{
+    while (question_begin_next(backend, true))
+        ;
+    while (backend->session && backend_room(backend) && engine_may_write(backend->engine) &&
+           backend->blocked_until_ms <= now_ms &&
+           !(backend->has_asked && backend_has_work(backend)) &&
+           question_begin_next(backend, false))
+        backend->has_asked = true;
+}
+
 void backend_pump(struct backend *backend)
 {
     int64_t now_ms = loop_mono_ms(backend->engine->loop);
@@ -171,7 +184,10 @@ void backend_pump(struct backend *backend)
         serial_pump(backend);
         return;
     }
-    if (!backend_has_work(backend) || !engine_may_write(backend->engine))
+    if (!backend->session || !engine_may_write(backend->engine))
+        return;
+    pump_questions(backend, now_ms);
+    if (!backend_has_work(backend))
         return;
     backend_collect(backend, now_ms);
     if (backend_is_waiting(backend, now_ms))
@@ -186,6 +202,7 @@ void backend_pump(struct backend *backend)
         batch_take_claims(backend, &batch, true);
         if (!batch.count)
             break;
+        backend->has_asked = false;
         exchange_begin(backend, &batch);
     }
     backend->collect_until_ms = 0;

@@ -29,6 +29,7 @@ enum backend_operation {
     OPERATION_DELETE,
     OPERATION_GET,
     OPERATION_HEALTH,
+    OPERATION_QUESTION,
     OPERATION_BATCH,
     BACKEND_OPERATIONS,
 };
@@ -66,14 +67,13 @@ struct backend {
     size_t due_count;
     LIST_OF(struct change_request) change_requests;
     size_t change_request_count;
-    size_t in_flight; // jobs
+    size_t in_flight; // jobs but these:
     size_t reading;   // health jobs
     int64_t idle_since_ms;
     int64_t collect_until_ms; // 0: not collecting
     struct collecting collecting[COLLECT_CLASSES];
     // of a provider that has one exchange at a time
     size_t controller;       // whose settings name the backend; NO_CONTROLLER: none
-    bool is_question_due;    // asked as soon as nothing is in flight
     bool is_fresh;           // no change was sent since
     bool wants_owner;        // its session waits for the owner id
     struct session *leaving; // the session before, whose last exchange is still to come
@@ -94,11 +94,9 @@ struct backend {
     unsigned transport_failures;
     struct loop_timer timer; // collecting, blocked, learning
     // health
-    bool has_question;
-    int64_t good_for_ms;
-    uint64_t question_epoch;
-    int64_t asked_ms; // mono; 0 never
-    struct loop_timer question_timer;
+    LIST_OF(struct question_state) questions_due;
+    struct asking asking; // of the settings
+    bool has_asked;       // the exchange that was begun last was a question
     struct loop_timer linger_timer;
     struct arena *answer_arena;
     struct content_id answer_id;
@@ -126,6 +124,3 @@ const struct error *write_ahead_trouble(const struct backend *backend);
 
 // backend_queue.c
 void backend_timer(void *context);
-
-// backend_health.c
-void backend_question_due(void *context);

@@ -164,7 +164,7 @@ void engine_change_request(struct engine *engine, const char *name, const struct
 static void ask_now(void *context)
 {
     struct change_request *change_request = context;
-    exchange_begin_health(change_request->backend, change_request);
+    exchange_begin_question(change_request->backend, NULL, change_request);
 }
 
 void engine_ask(struct engine *engine, const char *name, const char *trace,

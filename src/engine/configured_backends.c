@@ -5,7 +5,7 @@
 enum { OPEN_MAX = 1000 };
 
 static void open_backend(struct engine *engine, size_t controller, const struct backend_want *want,
-                         const struct question *question)
+                         struct question *question)
 {
     struct backend *backend;
     struct error err = {0};
@@ -14,7 +14,8 @@ static void open_backend(struct engine *engine, size_t controller, const struct 
                  LOG_TEXT("error", err.text), LOG_END);
     backend->controller = controller;
     backend->is_stale = false;
-    backend_ask(backend, question);
+    question->backend = backend->name;
+    questions_name(engine, &backend->asking, NO_ID, question, 1);
 }
 
 static void open_all(struct engine *engine, size_t number)

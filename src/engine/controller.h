@@ -184,6 +184,17 @@ struct receipt {
     struct text holder_namespace;
 };
 
+// What a question came to.
+struct answer_view {
+    struct content_id id; // of the question; see snapshot_answer()
+    const char *backend;
+    const char *name;
+    int64_t answered_ms; // Unix, also when it failed; 0: not yet
+    bool is_ok;
+    const struct value *value; // what the provider says; NULL: nothing
+    const struct error *error; // why it failed; or NULL
+};
+
 struct snapshot {
     struct arena *arena;    // the reconciliation's
     struct text namespace_; // of the key
@@ -200,6 +211,9 @@ struct snapshot {
     const char *const *backend_names; // what was wanted
     const struct receipt *receipts;
     size_t receipt_count;
+    const struct answer_view
+        *answers; // to the questions that the last decision named, in that order
+    size_t answer_count;
     // Why the store refused finalizer and annotations, or an object or a child, for a
     // reason that waiting does not mend: no right, or what an admission webhook says. NULL: it did
     // not.
@@ -229,6 +243,9 @@ struct snapshot {
 const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *registry,
                                        enum record_type type, struct text domain,
                                        struct text subdomain);
+// NULL: the last decision did not name that question.
+const struct answer_view *snapshot_answer(const struct snapshot *snapshot, const char *backend,
+                                          const char *name, const struct value *about);
 
 // ---- the decision -------------------------------------------------------------------------------
 
@@ -289,11 +306,16 @@ struct approval {
     const char *checksum;
 };
 
-// An exchange that claims no record: asked through the key's own backend.
+// An exchange that claims no record. Who names the same backend, name and subject shares one
+// answer, which is in the snapshots of all of them; each is woken when it becomes another.
 struct question {
-    const char *name;    // "health"
-    int64_t good_for_ms; // an answer younger than this is not asked again
-    uint64_t epoch;      // a changed one asks at once
+    const char *backend;       // of this key or of another; it need not be open yet
+    const char *name;          // "health", or one of the provider's `questions`
+    const struct value *about; // in the provider's own words; NULL: nothing
+    // An answer younger than this is not asked again: the most impatient of all keys counts. One
+    // that failed may be asked earlier. 0: this key only looks at the answer that others get.
+    int64_t good_for_ms;
+    uint64_t epoch; // a changed one asks at once
 };
 
 // A zone that this key has served to other servers.
@@ -369,7 +391,9 @@ struct decision {
     struct backend_want *backends; // see decision_add_backend()
     size_t backend_count;
     size_t backend_capacity;
-    const struct question *question; // to the first of them
+    struct question *questions; // see decision_add_question()
+    size_t question_count;
+    size_t question_capacity;
     const struct approval *approval;
     struct publication publication;
     bool wants_whole; // the next reconciliation begins with the whole object, read from the store
@@ -399,6 +423,7 @@ struct decision {
 // Zeroed, in the arena of the reconciliation; good until the next one is added.
 struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena);
 struct backend_want *decision_add_backend(struct decision *decision, struct arena *arena);
+struct question *decision_add_question(struct decision *decision, struct arena *arena);
 void decision_add_event(struct decision *decision, bool is_warning, const char *reason,
                         const char *text);
 
@@ -503,8 +528,9 @@ struct controller {
     size_t input_count;
     const struct backend_input *backends; // or NULL
     // Backends that stand in its settings instead of being wanted by a key: of number `at`, from 0,
-    // and what is asked there. False: there are no more. May be NULL; otherwise the settings begin
-    // with a struct backend_access, and a backend is named after its provider ("pihole-upstairs").
+    // and what is asked there (its backend counts not). False: there are no more. May be NULL;
+    // otherwise the settings begin with a struct backend_access, and a backend is named after its
+    // provider ("pihole-upstairs").
     bool (*open)(const void *settings, size_t at, struct arena *arena, struct backend_want *want,
                  struct question *question);
     // What a guard holds back, as an object of this kind that asks people for their approval: to

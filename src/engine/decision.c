@@ -35,6 +35,15 @@ struct backend_want *decision_add_backend(struct decision *decision, struct aren
     return backend;
 }
 
+struct question *decision_add_question(struct decision *decision, struct arena *arena)
+{
+    decision->questions = grow(arena, decision->questions, decision->question_count,
+                               &decision->question_capacity, sizeof *decision->questions);
+    struct question *question = &decision->questions[decision->question_count++];
+    *question = (struct question){0};
+    return question;
+}
+
 void decision_add_event(struct decision *decision, bool is_warning, const char *reason,
                         const char *text)
 {

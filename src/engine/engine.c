@@ -73,6 +73,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->due = queue_new();
     engine->crowded = queue_new();
     engine->claim_slab = slab_new();
+    engine->questions = questions_new(engine);
     engine->started_unix_ms = loop_unix_ms(engine->loop);
     engine->clock_ahead_ms = engine->started_unix_ms - loop_mono_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
@@ -128,6 +129,7 @@ void engine_free(struct engine *engine)
     registries_free(engine);
     loop_timer_cancel(engine->loop, &engine->crowded_timer);
     keys_free(engine);
+    questions_free(engine->questions);
     controllers_free(engine);
     dry_run_free(engine->dry_run);
     queue_free(engine->queue);
@@ -517,10 +519,10 @@ void engine_stop(struct engine *engine, int64_t deadline_ms, void (*call)(void *
 {
     engine->is_stopping = true;
     resync_stop(engine);
+    questions_stop(engine->questions);
     engine->stopped = call;
     engine->stopped_context = context;
     for (struct backend *backend = engine->backends; backend; backend = backend->next) {
-        loop_timer_cancel(engine->loop, &backend->question_timer);
         loop_timer_cancel(engine->loop, &backend->timer);
         exchanges_end_waiting(backend);
     }
@@ -572,7 +574,7 @@ static bool is_at_rest(const struct engine *engine)
 {
     if (!engine_is_synced(engine) || engine->exchange_count_all || engine->writes_in_flight ||
         engine->is_turning || engine->is_batch_open || queue_depth(engine->queue) ||
-        queue_next_ms(engine->crowded) != INT64_MAX)
+        queue_next_ms(engine->crowded) != INT64_MAX || questions_are_awaited(engine))
         return false;
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)
         if (backend_is_unread(backend) && !backend_rests_in_trouble(backend))

@@ -46,7 +46,7 @@ void exchange_unlink(struct exchange *exchange)
     exchange->engine->exchange_count_all--;
     if (exchange->job.kind == JOB_HEALTH)
         exchange->backend->reading--;
-    else if (exchange->job.kind == JOB_CHANGES)
+    else if (exchange->job.kind != JOB_LEAVE)
         exchange->backend->in_flight--;
     exchange->backend->idle_since_ms = loop_mono_ms(exchange->engine->loop);
 }
@@ -220,12 +220,20 @@ void exchange_begin_leave(struct backend *backend, struct session *session)
     exchange_start(exchange);
 }
 
-void exchange_begin_health(struct backend *backend, struct change_request *change_request)
+void exchange_begin_question(struct backend *backend, struct question_state *question,
+                             struct change_request *change_request)
 {
-    struct exchange *exchange = exchange_new(backend, backend->session, JOB_HEALTH,
-                                             change_request ? change_request->trace : NULL);
-    backend->reading++;
-    if (backend->provider->lists) {
+    bool is_health = !question || question_is_health(question);
+    struct exchange *exchange =
+        exchange_new(backend, backend->session, is_health ? JOB_HEALTH : JOB_QUESTION,
+                     change_request ? change_request->trace : NULL);
+    exchange->question = question;
+    if (question) {
+        question_set_exchange(question, exchange);
+        question_fill_job(question, &exchange->job);
+    }
+    ++*(is_health ? &backend->reading : &backend->in_flight);
+    if (is_health && backend->provider->lists) {
         exchange->listing = listing_new(backend->engine);
         exchange->job.report_existing = listing_add_existing;
         exchange->job.context = exchange;
@@ -236,6 +244,13 @@ void exchange_begin_health(struct backend *backend, struct change_request *chang
     if (change_request)
         change_request->exchange = exchange;
     exchange_start(exchange);
+}
+
+void exchange_drop_question(struct exchange *exchange)
+{
+    exchange->question = NULL;
+    if (exchange->job.kind == JOB_QUESTION)
+        exchange_abort(exchange);
 }
 
 // ---- results ------------------------------------------------------------------------------------
@@ -258,6 +273,8 @@ void exchange_abort(struct exchange *exchange)
     if (exchange->job.kind == JOB_HEALTH && exchange->change_requests[0])
         change_request_free(exchange->change_requests[0]);
     exchange_unlink(exchange);
+    if (exchange->question)
+        question_abort(exchange->question, engine);
     exchange_free(exchange);
 }
 
@@ -351,8 +368,8 @@ static void exchange_wait(struct exchange *exchange, int64_t wait_ms)
 // for it.
 static bool is_idle_question(const struct backend *backend, const struct exchange *exchange)
 {
-    return exchange->job.kind == JOB_HEALTH && !exchange->change_requests[0] &&
-           !backend->provider->is_serial;
+    bool is_question = exchange->job.kind == JOB_HEALTH || exchange->job.kind == JOB_QUESTION;
+    return is_question && !exchange->change_requests[0] && !backend->provider->is_serial;
 }
 
 void exchanges_move_elsewhere(struct backend *backend)

@@ -9,6 +9,7 @@
 struct engine;
 struct backend;
 struct session;
+struct question_state;
 struct change_request;
 struct batch;
 struct exchange;
@@ -20,7 +21,10 @@ void busy_free(struct engine *engine);
 
 // exchange.c
 void exchange_begin(struct backend *backend, const struct batch *batch);
-void exchange_begin_health(struct backend *backend, struct change_request *change_request);
+// Either may be NULL: a question of keys, or who asks for the backend's health just once.
+void exchange_begin_question(struct backend *backend, struct question_state *question,
+                             struct change_request *change_request);
+void exchange_drop_question(struct exchange *exchange); // nobody names it any more
 void exchange_begin_leave(struct backend *backend, struct session *session);
 void exchange_abort(struct exchange *exchange);
 void exchanges_abort(struct backend *backend); // all of that backend

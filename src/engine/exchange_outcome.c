@@ -17,7 +17,7 @@ static enum backend_operation operation_of(enum change_op op)
 static enum backend_operation operation_of_job(const struct job *job)
 {
     if (job->kind != JOB_CHANGES)
-        return OPERATION_HEALTH;
+        return job->kind == JOB_QUESTION ? OPERATION_QUESTION : OPERATION_HEALTH;
     for (size_t i = 1; i < job->change_count; i++)
         if (job->changes[i].op != job->changes[0].op)
             return OPERATION_BATCH;
@@ -46,8 +46,8 @@ static void count_exchange(struct exchange *exchange)
     for (size_t i = 0; i < job->change_count; i++)
         if (!is_put_back(&job->changes[i].outcome))
             count_request(exchange, operation_of(job->changes[i].op), &job->changes[i].outcome);
-    if (job->kind == JOB_HEALTH)
-        count_request(exchange, OPERATION_HEALTH, &job->health);
+    if (job->kind == JOB_HEALTH || job->kind == JOB_QUESTION)
+        count_request(exchange, operation_of_job(job), &job->health);
 }
 
 static void check_outcomes(struct exchange *exchange)
@@ -120,8 +120,8 @@ static void give_change_request(struct exchange *exchange, size_t at)
         outcome.error = exchange->job.trouble;
     if (change_request->is_stray) {
         report_stray(exchange, at, &outcome);
-        exchange->backend->is_question_due |=
-            change_request->is_approved && outcome.is_done && exchange->backend->has_question;
+        if (change_request->is_approved && outcome.is_done)
+            backend_ask_now(exchange->backend);
     }
     change_request_answer(change_request, &outcome);
 }
@@ -204,9 +204,11 @@ void exchange_land(struct exchange *exchange)
         if (exchange->change_requests[0]) {
             exchange->job.health.found = NULL;
             change_request_answer(exchange->change_requests[0], &exchange->job.health);
-        } else {
-            backend_answered(backend, is_elsewhere ? NULL : &exchange->job);
+        } else if (!is_elsewhere) {
+            backend_take_answer(backend, &exchange->job);
         }
+    } else if (exchange->job.kind == JOB_QUESTION) {
+        backend_judge(backend, &exchange->job, exchange->trace);
     } else if (exchange->job.kind == JOB_CHANGES) {
         release_names(exchange);
         backend_judge(backend, &exchange->job, exchange->trace);
@@ -217,6 +219,8 @@ void exchange_land(struct exchange *exchange)
         give_receipts(exchange);
         change_log_failures(backend, exchange->failures);
     }
+    if (exchange->question)
+        question_end(exchange->question, backend, is_elsewhere ? NULL : &exchange->job);
     if (!is_elsewhere)
         backend_learn(backend, exchange->job.learned);
     exchange_free(exchange);

@@ -18,7 +18,8 @@ struct exchange {
     int64_t reported_ms; // its progress
     size_t failures;     // that the log was to tell
     struct session *session;
-    uint32_t *claims; // per change; NO_ID where it is a change request
+    struct question_state *question; // NULL: none, or it is forgotten
+    uint32_t *claims;                // per change; NO_ID where it is a change request
     struct change_request **change_requests;
     uint8_t (*hashes)[FINGERPRINT_OCTETS]; // what a SET will have put there
     uint32_t *busy;                        // names taken

@@ -145,9 +145,13 @@ void key_after(struct engine *engine, uint32_t id, int64_t at_ms)
 
 void keys_free(struct engine *engine)
 {
-    for (uint32_t id = 0; id < engine->key_slots.end; id++)
-        if (engine->keys[id].object)
-            key_release(&engine->keys[id]);
+    for (uint32_t id = 0; id < engine->key_slots.end; id++) {
+        struct key *key = &engine->keys[id];
+        if (key->extra)
+            questions_name(engine, &key->extra->asking, id, NULL, 0);
+        if (key->object)
+            key_release(key);
+    }
     free(engine->keys);
     slots_done(&engine->key_slots);
     for (size_t i = 0; i < engine->options.controller_count; i++)

@@ -106,8 +106,8 @@ static void write_controllers(struct engine *engine, struct buffer *out)
 }
 
 static const char *const operations[BACKEND_OPERATIONS] = {
-    [OPERATION_UPSERT] = "upsert", [OPERATION_DELETE] = "delete", [OPERATION_GET] = "get",
-    [OPERATION_HEALTH] = "health", [OPERATION_BATCH] = "batch",
+    [OPERATION_UPSERT] = "upsert", [OPERATION_DELETE] = "delete",     [OPERATION_GET] = "get",
+    [OPERATION_HEALTH] = "health", [OPERATION_QUESTION] = "question", [OPERATION_BATCH] = "batch",
 };
 
 static void write_backend_seconds(struct buffer *out, const struct backend *backend)

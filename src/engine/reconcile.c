@@ -57,6 +57,8 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
         .trace = trace,
     };
     input_fill(engine, key->controller, snapshot);
+    if (key->extra)
+        questions_fill_snapshot(&key->extra->asking, snapshot);
     publish_fill_snapshot(engine, id, snapshot);
     registry_fill_receipts(engine, id, snapshot);
     take_whole(engine, id, snapshot);
@@ -103,7 +105,16 @@ static void keep_backends(struct engine *engine, uint32_t id, const struct decis
     release_backends(key, id, old, old_count);
 }
 
-// Decides until the receipts that the claims bring about have been seen.
+static bool name_questions(struct engine *engine, uint32_t id, const struct decision *decision)
+{
+    struct key *key = &engine->keys[id];
+    return (key->extra || decision->question_count) &&
+           questions_name(engine, &key_extra(key)->asking, id, decision->questions,
+                          decision->question_count);
+}
+
+// Decides until the receipts that the claims bring about, and answers that others have got already,
+// have been seen.
 static void decide(struct engine *engine, uint32_t id, const char *trace, struct decision *decision)
 {
     const struct controller *controller =
@@ -117,8 +128,9 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         *decision = (struct decision){0};
         controller->decide(&snapshot, shared_model_of(engine, id), decision);
         keep_backends(engine, id, decision);
-        if (!registry_submit(engine, id, decision->claims, decision->claim_count) ||
-            registry_awaits_plan(engine, id))
+        bool is_answered = name_questions(engine, id, decision);
+        bool is_news = registry_submit(engine, id, decision->claims, decision->claim_count);
+        if ((!is_news && !is_answered) || registry_awaits_plan(engine, id))
             return;
     }
 }
@@ -130,6 +142,7 @@ static void reconcile_forget(struct engine *engine, uint32_t id)
     const struct key *key = &engine->keys[id];
     registry_submit(engine, id, NULL, 0);
     keep_backends(engine, id, &(struct decision){0});
+    name_questions(engine, id, &(struct decision){0});
     input_index_key(engine, id, key->object, NULL);
     publish_forget(engine, id);
     key_forget(engine, id);
@@ -155,13 +168,6 @@ static void settle_previous(struct engine *engine, uint32_t id)
         return;
     object_unref(key->extra->previous);
     key->extra->previous = NULL;
-}
-
-static void ask_question(struct engine *engine, uint32_t id, const struct decision *decision)
-{
-    const struct key *key = &engine->keys[id];
-    if (decision->question && key->extra && key->extra->backend_count)
-        backend_ask(key->extra->backends[0], decision->question);
 }
 
 static uint64_t hash_more(uint64_t hash, struct text text)
@@ -310,7 +316,6 @@ void reconcile_key(struct engine *engine, uint32_t id)
         return;
     }
     publish_decision(engine, id, &decision.publication);
-    ask_question(engine, id, &decision);
     settle_previous(engine, id);
     if (decision.wake_ms)
         key_after(engine, id,

@@ -34,7 +34,7 @@ static bool is_informed(const struct backend *backend)
 
 bool serial_is_awaited(const struct backend *backend)
 {
-    return backend->session && backend->provider->lists && backend->has_question &&
+    return backend->session && backend->provider->lists && backend_is_asked(backend) &&
            !backend->view.is_listed;
 }
 
@@ -125,8 +125,10 @@ static void send_changes(struct backend *backend, int64_t now_ms)
     batch_take_change_requests(backend, &batch);
     take_claims(backend, &batch, 0, ready);
     take_claims(backend, &batch, 1, ready);
-    if (batch.count)
-        exchange_begin(backend, &batch);
+    if (!batch.count)
+        return;
+    backend->has_asked = false;
+    exchange_begin(backend, &batch);
 }
 
 static bool say_good_bye(struct backend *backend)
@@ -140,14 +142,13 @@ static bool say_good_bye(struct backend *backend)
     return !list_is_empty(&backend->exchanges);
 }
 
-static bool ask(struct backend *backend, int64_t now_ms)
+// Changes that wait are sent between two questions.
+static bool ask(struct backend *backend)
 {
-    if (!backend->is_question_due || backend->view.fault.fault != FAULT_NONE)
+    bool has_changes = backend->due_count || !list_is_empty(&backend->change_requests);
+    if (!question_begin_next(backend, has_changes && backend->has_asked))
         return false;
-    backend->is_question_due = false;
-    backend->asked_ms = now_ms;
-    loop_timer_cancel(backend->engine->loop, &backend->question_timer);
-    exchange_begin_health(backend, NULL);
+    backend->has_asked = true;
     return true;
 }
 
@@ -161,7 +162,7 @@ static void handle_ledger(struct backend *backend)
     if (trouble && !was_degraded)
         backend_handle_trouble(backend, trouble, false);
     else if (!trouble && was_degraded)
-        backend->is_question_due = backend->has_question;
+        backend_ask_now(backend);
 }
 
 static bool has_ledger(struct backend *backend)
@@ -180,7 +181,7 @@ void serial_pump(struct backend *backend)
         return;
     }
     if (say_good_bye(backend) || !backend->session || !is_informed(backend) ||
-        !has_ledger(backend) || ask(backend, now_ms))
+        !has_ledger(backend) || ask(backend))
         return;
     if (!backend->provider->lists || backend->view.is_listed)
         send_changes(backend, now_ms);

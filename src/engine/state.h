@@ -8,6 +8,7 @@
 #include "engine/exchange.h"
 #include "engine/ledgers.h"
 #include "engine/published.h"
+#include "engine/questions.h"
 #include "engine/secondaries.h"
 
 #include "base/metric.h"
@@ -72,6 +73,7 @@ struct key_extra {
     const struct object *previous;       // when its claims were settled last, if it differs now
     struct backend **backends;           // that this key keeps open
     size_t backend_count;
+    struct asking asking;
     unsigned write_failures;     // in a row, of one kind:
     enum fault write_failure;    // this one
     int64_t write_not_before_ms; // mono: the store told us to slow down
@@ -248,6 +250,7 @@ struct engine {
     struct queue *crowded; // first claims of names that are planned later
     struct loop_timer crowded_timer;
 
+    struct questions *questions;
     struct backend *backends;
     struct backend **backends_by_number; // NULL: free
     size_t backend_count;

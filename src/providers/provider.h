@@ -72,16 +72,19 @@ struct existing_set {
 
 // LEAVE: the last exchange of a session: what it holds at the server (a login) is given up,
 // within 500 ms.
-enum job_kind { JOB_CHANGES, JOB_HEALTH, JOB_LEAVE };
+// HEALTH: the question that every provider answers; QUESTION: one of its own.
+enum job_kind { JOB_CHANGES, JOB_HEALTH, JOB_QUESTION, JOB_LEAVE };
 
 struct job {
     enum job_kind kind;
     struct arena *arena; // lives as long as the job
     struct change *changes;
-    size_t change_count; // at most the provider's max_changes
-    const char *trace;   // 32 hex digits: W3C trace id
-    // JOB_HEALTH: done or not, and what the server said about itself (map; NULL when nothing). A
-    // JOB_CHANGES may bring that along: as it is after the changes.
+    size_t change_count;       // at most the provider's max_changes
+    const char *trace;         // 32 hex digits: W3C trace id
+    const char *question;      // JOB_QUESTION: its name, out of the provider's `questions`
+    const struct value *about; // and what it is about, as the controller put it; or NULL
+    // Of a question: done or not, and its answer (map; NULL when nothing): of JOB_HEALTH what the
+    // server said about itself. A JOB_CHANGES may bring that along: as it is after the changes.
     struct outcome health;
     const struct value *answer;
     // What the exchange found out about the server that later sessions need as well: a map whose
@@ -150,11 +153,12 @@ struct session_view {
 
 struct provider {
     const char *name;
-    const char *title;       // what people call such a backend: "Pi-hole"
-    const char *unreachable; // reason where one is silent: "PiholeUnreachable"
-    size_t max_changes;      // of one job
-    int64_t collect_ms;      // wait so long for more before a job begins; 0: never
-    bool is_serial;          // one exchange at a time, questions too
+    const char *title;            // what people call such a backend: "Pi-hole"
+    const char *unreachable;      // reason where one is silent: "PiholeUnreachable"
+    size_t max_changes;           // of one job
+    int64_t collect_ms;           // wait so long for more before a job begins; 0: never
+    const char *const *questions; // that it answers beside its health; NULL-terminated, or NULL
+    bool is_serial;               // one exchange at a time, questions too
     bool lists; // its health exchange tells what stands there; asked before the first change
     bool has_ledger;
     bool

@@ -243,18 +243,18 @@ static void open_backend(struct reconcile *reconcile, struct decision *out)
     };
 }
 
-static const struct question *question_make(struct reconcile *reconcile)
+static void ask_health(struct reconcile *reconcile, struct decision *out)
 {
     uint8_t print[8] = {0};
     uint64_t parts[2] = {object_spec_hash(reconcile->snapshot->subject), 0};
     if (reconcile->secret)
         secret_fingerprint(reconcile->secret, print, sizeof print);
     memcpy(&parts[1], print, sizeof print);
-    struct question *question = arena_new_of(reconcile->arena, struct question);
-    *question = (struct question){.name = "health",
-                                  .good_for_ms = reconcile->settings.health_interval_ms,
-                                  .epoch = hash_octets(parts, sizeof parts)};
-    return question;
+    *decision_add_question(out, reconcile->arena) =
+        (struct question){.backend = out->backends[0].name,
+                          .name = "health",
+                          .good_for_ms = reconcile->settings.health_interval_ms,
+                          .epoch = hash_octets(parts, sizeof parts)};
 }
 
 // ---- the status ---------------------------------------------------------------------------------
@@ -485,7 +485,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     else
         secret_unref(reconcile.secret);
     if (reconcile.server.len && reconcile.fault.fault == FAULT_NONE)
-        out->question = question_make(&reconcile);
+        ask_health(&reconcile, out);
     out->fault = reconcile.fault;
     out->class_label = terminated(reconcile.arena, snapshot->name);
     note_rotation(&reconcile, out);

@@ -81,7 +81,6 @@ static void open_backend(const struct snapshot *snapshot, struct decision *out)
 {
     struct arena *arena = snapshot->arena;
     struct value *config = value_make(arena, VALUE_MAP);
-    struct question *question = arena_new_of(arena, struct question);
     value_set(config, TEXT("server"), value_make_text(arena, TEXT(SERVER)));
     *decision_add_backend(out, arena) = (struct backend_want){
         .name = arena_printf(arena, "census-%.*s", TEXT_ARGS(snapshot->name)),
@@ -96,8 +95,8 @@ static void open_backend(const struct snapshot *snapshot, struct decision *out)
         .linger_ms = MINUTE_MS,
         .learn_ms = SECOND_MS,
     };
-    *question = (struct question){.name = "health", .good_for_ms = 10 * MINUTE_MS};
-    out->question = question;
+    *decision_add_question(out, arena) = (struct question){
+        .backend = out->backends[0].name, .name = "health", .good_for_ms = 10 * MINUTE_MS};
 }
 
 static void decide_gone(const struct snapshot *snapshot, struct decision *out)
