@@ -20,9 +20,7 @@ static void end(struct backend_exchange *exchange)
 {
     loop_timer_cancel(exchange->world->loop, &exchange->deadline);
     loop_timer_cancel(exchange->world->loop, &exchange->pause);
-    if (exchange->call)
-        http_cancel(exchange->world->http, exchange->call);
-    exchange->call = NULL;
+    carrier_cancel(&exchange->carrier);
     if (exchange->exchange)
         exchange->provider->end(exchange->exchange);
     exchange->exchange = NULL;
@@ -35,22 +33,12 @@ static void finish(struct backend_exchange *exchange, bool is_late)
     exchange->done(exchange->context);
 }
 
-static void handle_reply(struct backend_exchange *exchange, const struct ask_result *result)
+static void handle_reply(void *context, const struct ask_result *result)
 {
+    struct backend_exchange *exchange = context;
     struct moment moment = moment_of(exchange);
-    exchange->call = NULL;
     exchange->provider->handle_reply(exchange->exchange, &moment, result);
     step(exchange);
-}
-
-static void http_came(void *context, const struct http_reply *reply)
-{
-    handle_reply(context, &(struct ask_result){.kind = ASK_HTTP, .http = reply});
-}
-
-static void pause_over(void *context)
-{
-    handle_reply(context, &(struct ask_result){.kind = ASK_WAIT});
 }
 
 static void time_is_over(void *context)
@@ -63,12 +51,9 @@ static void step(struct backend_exchange *exchange)
     struct moment moment = moment_of(exchange);
     struct ask ask = {0};
     enum ask_kind kind = exchange->provider->ask(exchange->exchange, &moment, &ask);
-    must(kind != ASK_DNS);
-    if (kind == ASK_HTTP)
-        exchange->call = http_send(exchange->world->http, &ask.http, http_came, exchange);
-    else if (kind == ASK_WAIT)
-        loop_timer_set(exchange->world->loop, &exchange->pause, ask.wait_ms);
-    else if (may_pass(exchange))
+    if (carrier_send(&exchange->carrier, kind, &ask))
+        return;
+    if (may_pass(exchange))
         try_again(exchange);
     else
         finish(exchange, false);
@@ -78,7 +63,8 @@ static void begin(void *context)
 {
     struct backend_exchange *exchange = context;
     exchange->exchange = exchange->provider->begin(exchange->session, exchange->job);
-    exchange->pause.call = pause_over;
+    exchange->carrier =
+        (struct carrier){.world = exchange->world, .came = handle_reply, .context = exchange};
     step(exchange);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "commands/backend.h"
+#include "engine/carrier.h"
 #include "io/world.h"
 #include "providers/provider.h"
 
@@ -26,7 +27,7 @@ struct backend_exchange {
     struct job *job;
     void *exchange;
     int64_t began_ms;
-    struct http_call *call;
+    struct carrier carrier;
     struct loop_timer pause;
     struct loop_timer deadline;
 };

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/local.h"
+
 static const char *const level_names[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_names[] = {"auto", "json", "text", NULL};
 
@@ -67,6 +69,7 @@ bool process_world_init(struct process_world *process, const struct invocation *
         .http = http_curl_new(loop, "signpost/" SIGNPOST_VERSION),
         .dns = dnsnet_new(loop),
         .disk = disk_system(),
+        .local = local_new(loop, disk_system()),
         .random = random_system(),
     };
     process->log = make_log(loop, invocation);
@@ -77,6 +80,7 @@ void process_world_done(struct process_world *process)
 {
     http_free(process->world.http);
     dnsnet_free(process->world.dns);
+    local_free(process->world.local);
     free(process->leaving);
     log_free(process->log);
     loop_free(process->world.loop);

@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/must.h"
 #include "base/table.h"
 
 enum { PROGRESS_MS = 5000 };
 
 // ---- life of an exchange ------------------------------------------------------------------------
 
+static void exchange_came(void *context, const struct ask_result *result);
 static void exchange_step(struct exchange *exchange);
 
 static void log_exchange(const struct exchange *exchange, const char *message)
@@ -26,6 +28,8 @@ static struct exchange *exchange_new(struct backend *backend, struct session *se
     exchange->backend = backend;
     exchange->session = session;
     exchange->session->refs++;
+    exchange->carrier = (struct carrier){
+        .world = backend->engine->options.world, .came = exchange_came, .context = exchange};
     exchange->begun_ms = exchange->reported_ms = loop_mono_ms(backend->engine->loop);
     if (trace)
         snprintf(exchange->trace, sizeof exchange->trace, "%s", trace);
@@ -56,7 +60,7 @@ void exchange_free(struct exchange *exchange)
     struct engine *engine = exchange->engine;
     for (size_t i = 0; exchange->busy && i < exchange->job.change_count; i++)
         busy_remove(engine, exchange->busy[i]);
-    loop_timer_cancel(engine->loop, &exchange->timer);
+    carrier_cancel(&exchange->carrier);
     if (exchange->provider_exchange)
         exchange->session->provider->end(exchange->provider_exchange);
     session_unref(exchange->session);
@@ -260,10 +264,7 @@ void exchange_abort(struct exchange *exchange)
     struct engine *engine = exchange->engine;
     log_exchange(exchange, "exchange broken off");
     write_ahead_abort(exchange);
-    if (exchange->http)
-        http_cancel(engine->options.world->http, exchange->http);
-    if (exchange->dns)
-        dns_cancel(engine->options.world->dns, exchange->dns);
+    carrier_cancel(&exchange->carrier);
     for (size_t i = 0; i < exchange->job.change_count; i++) {
         if (exchange->change_requests[i])
             change_request_free(exchange->change_requests[i]);
@@ -304,21 +305,9 @@ static void report_progress(struct exchange *exchange, int64_t now_ms)
 static void exchange_handle_reply(struct exchange *exchange, const struct ask_result *result)
 {
     struct moment moment = moment_of(exchange->engine);
-    exchange->http = NULL;
-    exchange->dns = NULL;
     exchange->session->provider->handle_reply(exchange->provider_exchange, &moment, result);
     report_progress(exchange, moment.mono_ms);
     exchange_step(exchange);
-}
-
-static void http_came(void *context, const struct http_reply *reply)
-{
-    exchange_handle_reply(context, &(struct ask_result){.kind = ASK_HTTP, .http = reply});
-}
-
-static void dns_came(void *context, const struct dns_reply *reply)
-{
-    exchange_handle_reply(context, &(struct ask_result){.kind = ASK_DNS, .dns = reply});
 }
 
 static bool is_change_outdated(const struct exchange *exchange, size_t at)
@@ -342,26 +331,14 @@ static bool is_outdated(const struct exchange *exchange)
     return false;
 }
 
-static void wait_over(void *context)
+static void exchange_came(void *context, const struct ask_result *result)
 {
     struct exchange *exchange = context;
-    exchange->is_waiting = false;
-    exchange->is_outdated = is_outdated(exchange);
+    exchange->is_outdated = result->kind == ASK_WAIT && is_outdated(exchange);
     if (exchange->is_outdated)
         exchange_land(exchange);
     else
-        exchange_handle_reply(exchange, &(struct ask_result){.kind = ASK_WAIT});
-}
-
-static void exchange_wait(struct exchange *exchange, int64_t wait_ms)
-{
-    struct loop *loop = exchange->engine->loop;
-    exchange->is_waiting = true;
-    exchange->timer = (struct loop_timer){
-        .call = wait_over, .context = exchange, .handle = exchange->timer.handle};
-    loop_timer_set(loop, &exchange->timer, wait_ms);
-    if (exchange->engine->is_stopping)
-        exchanges_end_waiting(exchange->backend);
+        exchange_handle_reply(exchange, result);
 }
 
 // Its answer would say nothing of the backend that the backend has now, and the next question waits
@@ -384,7 +361,7 @@ void exchanges_move_elsewhere(struct backend *backend)
 void exchanges_end_waiting(struct backend *backend)
 {
     list_each (at, &backend->exchanges) {
-        if (at->is_waiting)
+        if (at->carrier.kind == ASK_WAIT)
             exchange_abort(at);
     }
     engine_schedule(backend->engine);
@@ -392,27 +369,17 @@ void exchanges_end_waiting(struct backend *backend)
 
 static void exchange_step(struct exchange *exchange)
 {
-    const struct world *world = exchange->engine->options.world;
     struct moment moment = moment_of(exchange->engine);
     struct ask ask = {0};
     enum ask_kind kind =
         exchange->session->provider->ask(exchange->provider_exchange, &moment, &ask);
-    if ((kind == ASK_HTTP || kind == ASK_DNS) && !engine_may_write(exchange->engine)) {
+    if (kind != ASK_DONE && kind != ASK_WAIT && !engine_may_write(exchange->engine)) {
         exchange_abort(exchange);
         return;
     }
-    switch (kind) {
-    case ASK_HTTP:
-        exchange->http = http_send(world->http, &ask.http, http_came, exchange);
-        return;
-    case ASK_DNS:
-        exchange->dns = dns_send(world->dns, &ask.dns, dns_came, exchange);
-        return;
-    case ASK_WAIT:
-        exchange_wait(exchange, ask.wait_ms);
-        return;
-    case ASK_DONE:
+    must(!(kind == ASK_FILE && ask.file.is_replaced && exchange->engine->dry_run));
+    if (!carrier_send(&exchange->carrier, kind, &ask))
         exchange_land(exchange);
-        return;
-    }
+    else if (kind == ASK_WAIT && exchange->engine->is_stopping)
+        exchanges_end_waiting(exchange->backend);
 }

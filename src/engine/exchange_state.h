@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/backend_state.h"
+#include "engine/carrier.h"
 
 // What the files of exchanges know of each other (exchange_*.c, exchange.c, busy_names.c).
 
@@ -11,9 +12,7 @@ struct exchange {
     struct backend *backend;
     struct job job;
     void *provider_exchange;
-    struct http_call *http;
-    struct dns_call *dns;
-    struct loop_timer timer;
+    struct carrier carrier;
     int64_t begun_ms;
     int64_t reported_ms; // its progress
     size_t failures;     // that the log was to tell
@@ -23,7 +22,6 @@ struct exchange {
     struct change_request **change_requests;
     uint8_t (*hashes)[FINGERPRINT_OCTETS]; // what a SET will have put there
     uint32_t *busy;                        // names taken
-    bool is_waiting;                       // nothing of it is under way
     bool is_outdated;                      // it waited, and something else is wanted by now
     struct listing *listing;               // of a health exchange that tells what stands there
     struct write_ahead *write_aheads;      // per change: what the ledger said of it before; or NULL

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,24 +218,31 @@ static void set_attributes(posix_spawnattr_t *attributes)
                                                   POSIX_SPAWN_SETPGROUP) == 0);
 }
 
-static void set_actions(posix_spawn_file_actions_t *actions, int output, int errors)
+// What the child has as stdin, stdout and stderr.
+struct ends {
+    int input;
+    int output;
+    int errors;
+};
+
+static void set_actions(posix_spawn_file_actions_t *actions, const struct ends *ends)
 {
     must(posix_spawn_file_actions_init(actions) == 0);
-    must(posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0) == 0);
-    must(posix_spawn_file_actions_adddup2(actions, output, 1) == 0);
-    must(posix_spawn_file_actions_adddup2(actions, errors, 2) == 0);
+    must(posix_spawn_file_actions_adddup2(actions, ends->input, 0) == 0);
+    must(posix_spawn_file_actions_adddup2(actions, ends->output, 1) == 0);
+    must(posix_spawn_file_actions_adddup2(actions, ends->errors, 2) == 0);
     must(posix_spawn_file_actions_addclosefrom_np(actions, 3) == 0);
 }
 
-static int spawn(pid_t *pid, const char *const *argv, const char *const *environment, int output,
-                 int errors)
+static int spawn(pid_t *pid, const struct process_request *request, const struct ends *ends)
 {
+    autofree const char **environment = join_environment(request->additions);
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     set_attributes(&attributes);
-    set_actions(&actions, output, errors);
-    int number = posix_spawnp(pid, argv[0], &actions, &attributes, spawn_vector(argv),
-                              spawn_vector(environment));
+    set_actions(&actions, ends);
+    int number = posix_spawnp(pid, request->argv[0], &actions, &attributes,
+                              spawn_vector(request->argv), spawn_vector(environment));
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return number;
@@ -250,17 +258,32 @@ static bool open_pipe(struct stream *stream, int *write_end)
     return fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
 }
 
-// Both without a watcher yet: on failure nothing but descriptors is to be given back.
-static int start_child(struct process *process, const char *const *argv,
-                       const char *const *environment)
+// In memory, so that a child that does not read it holds up nobody.
+static bool open_input(int *fd, struct text input)
 {
-    int output = -1, errors = -1, number = 0;
-    if (!open_pipe(&process->output, &output) || !open_pipe(&process->errors, &errors))
+    *fd = input.len ? memfd_create("input", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    for (size_t at = 0; *fd >= 0 && at < input.len;) {
+        ssize_t written = pwrite(*fd, input.at + at, input.len - at, (off_t)at);
+        if (written < 0 && errno != EINTR)
+            return false;
+        at += written > 0 ? (size_t)written : 0;
+    }
+    return *fd >= 0;
+}
+
+// Without watchers yet: on failure nothing but descriptors is to be given back.
+static int start_child(struct process *process, const struct process_request *request)
+{
+    struct ends ends = {-1, -1, -1};
+    int number = 0;
+    if (!open_input(&ends.input, request->input) || !open_pipe(&process->output, &ends.output) ||
+        !open_pipe(&process->errors, &ends.errors))
         number = errno;
     else
-        number = spawn(&process->pid, argv, environment, output, errors);
-    close_fd(&output);
-    close_fd(&errors);
+        number = spawn(&process->pid, request, &ends);
+    close_fd(&ends.input);
+    close_fd(&ends.output);
+    close_fd(&ends.errors);
     if (number)
         return number;
     process->pidfd = pidfd_open(process->pid, 0);
@@ -283,28 +306,18 @@ static struct process *process_make(struct loop *loop, const char *program)
     return process;
 }
 
-struct process *process_start(struct loop *loop, const char *const *argv, size_t max_output_octets,
-                              int64_t timeout_ms, process_done *done, void *context,
-                              struct error *err)
+struct process *process_start(struct loop *loop, const struct process_request *request,
+                              process_done *done, void *context, struct error *err)
 {
-    return process_start_with(loop, argv, NULL, max_output_octets, timeout_ms, done, context, err);
-}
-
-struct process *process_start_with(struct loop *loop, const char *const *argv,
-                                   const char *const *additions, size_t max_output_octets,
-                                   int64_t timeout_ms, process_done *done, void *context,
-                                   struct error *err)
-{
-    must(argv[0] && done);
+    must(request->argv[0] && done);
     // Inherited as ignored, it would have the kernel reap the child before us.
     must(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
-    struct process *process = process_make(loop, argv[0]);
-    process->max_octets = max_output_octets;
-    process->timeout_ms = timeout_ms;
+    struct process *process = process_make(loop, request->argv[0]);
+    process->max_octets = request->max_output_octets;
+    process->timeout_ms = request->timeout_ms;
     process->done = done;
     process->context = context;
-    autofree const char **environment = join_environment(additions);
-    int number = start_child(process, argv, environment);
+    int number = start_child(process, request);
     if (number) {
         error_set_errno(err, number, "cannot start %s (check its path and rights)", process->name);
         process_free(process);
@@ -313,7 +326,7 @@ struct process *process_start_with(struct loop *loop, const char *const *argv,
     stream_watch(process, &process->output);
     stream_watch(process, &process->errors);
     process->watched = loop_watch_fd(loop, process->pidfd, LOOP_READ, process_ended, process);
-    loop_timer_set(loop, &process->deadline, timeout_ms);
+    loop_timer_set(loop, &process->deadline, process->timeout_ms);
     return process;
 }
 

@@ -58,10 +58,18 @@ static void assert_no_children(void)
     assert_int_equal(errno, ECHILD);
 }
 
+static struct process *start(struct end *end, const char *const *argv, size_t limit,
+                             int64_t timeout_ms, struct error *err)
+{
+    const struct process_request request = {
+        .argv = argv, .max_output_octets = limit, .timeout_ms = timeout_ms};
+    return process_start(end->loop, &request, ended, end, err);
+}
+
 static void run(struct end *end, const char *const *argv, size_t limit, int64_t timeout_ms)
 {
     struct error err = {0};
-    assert_non_null(process_start(end->loop, argv, limit, timeout_ms, ended, end, &err));
+    assert_non_null(start(end, argv, limit, timeout_ms, &err));
     assert_int_equal(end->calls, 0);
     loop_run(end->loop);
     assert_int_equal(end->calls, 1);
@@ -109,6 +117,29 @@ static void standard_input_is_empty(void **state)
     struct end *end = *state;
     const char *const argv[] = {"/bin/cat", NULL};
     run(end, argv, 100, 10000);
+    assert_true(end->result.has_exited);
+    assert_int_equal(end->result.exit_code, 0);
+}
+
+// More than a pipe holds: a program that does not read it is not waited for.
+static void input_is_read_from_stdin_as_far_as_the_program_wants(void **state)
+{
+    struct end *end = *state;
+    struct error err = {0};
+    AUTO_BUFFER input = {0};
+    for (size_t i = 0; i < 300000; i++)
+        buffer_add_char(&input, i % 1000 ? 'x' : '\n');
+    struct process_request request = {.argv = (const char *const[]){"wc", "-lc", NULL},
+                                      .input = buffer_text(&input),
+                                      .max_output_octets = 100,
+                                      .timeout_ms = 10000};
+    assert_non_null(process_start(end->loop, &request, ended, end, &err));
+    loop_run(end->loop);
+    assert_non_null(strstr(end->output, "300 "));
+    assert_non_null(strstr(end->output, " 300000\n"));
+    request.argv = (const char *const[]){"/bin/true", NULL};
+    assert_non_null(process_start(end->loop, &request, ended, end, &err));
+    loop_run(end->loop);
     assert_true(end->result.has_exited);
     assert_int_equal(end->result.exit_code, 0);
 }
@@ -183,7 +214,9 @@ static void settings_replace_those_of_our_environment(void **state)
     const char *const additions[] = {"PROCESS_TEST=new", NULL};
     setenv("PROCESS_TEST", "old", 1);
     setenv("PROCESS_KEPT", "kept", 1);
-    assert_non_null(process_start_with(end->loop, argv, additions, 100, 10000, ended, end, &err));
+    const struct process_request request = {
+        .argv = argv, .additions = additions, .max_output_octets = 100, .timeout_ms = 10000};
+    assert_non_null(process_start(end->loop, &request, ended, end, &err));
     loop_run(end->loop);
     assert_string_equal(end->output, "new kept\n");
 }
@@ -193,7 +226,7 @@ static void missing_program_fails_with_its_name_and_without_arguments(void **sta
     struct end *end = *state;
     struct error err = {0};
     const char *const argv[] = {"/no/such/program", "hunter2", NULL};
-    assert_null(process_start(end->loop, argv, 100, 10000, ended, end, &err));
+    assert_null(start(end, argv, 100, 10000, &err));
     assert_int_equal(err.status, ENOENT);
     assert_non_null(strstr(err.text, "/no/such/program"));
     assert_null(strstr(err.text, "hunter2"));
@@ -229,7 +262,7 @@ static void start_gives_back_everything_whichever_descriptor_is_missing(void **s
     int failures = 0;
     for (rlim_t count = (rlim_t)first; !process; count++) {
         limit_descriptors(count);
-        process = process_start(end->loop, argv, 100, 10000, ended, end, &err);
+        process = start(end, argv, 100, 10000, &err);
         limit_descriptors(before.rlim_cur);
         if (process)
             break;
@@ -249,7 +282,7 @@ static void cancelled_process_ends_without_a_call(void **state)
     struct end *end = *state;
     struct error err = {0};
     const char *const argv[] = {"sleep", "60", NULL};
-    struct process *process = process_start(end->loop, argv, 100, 10000, ended, end, &err);
+    struct process *process = start(end, argv, 100, 10000, &err);
     assert_non_null(process);
     process_cancel(process);
     process_cancel(NULL);
@@ -266,6 +299,7 @@ int main(void)
         PROCESS_TEST(both_outputs_and_the_exit_code_are_caught),
         PROCESS_TEST(program_is_found_in_the_path),
         PROCESS_TEST(standard_input_is_empty),
+        PROCESS_TEST(input_is_read_from_stdin_as_far_as_the_program_wants),
         PROCESS_TEST(output_over_the_limit_is_cut_and_the_program_goes_on),
         PROCESS_TEST(output_of_many_pipes_full_is_caught_whole),
         PROCESS_TEST(output_of_just_the_limit_is_not_cut),

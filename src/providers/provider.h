@@ -11,12 +11,14 @@
 #include "dns/record.h"
 #include "io/dnsnet.h"
 #include "io/http.h"
+#include "io/local.h"
 #include "io/random.h"
 
 // A provider translates changes of record sets into exchanges with one sort of server. It is a
-// small state machine and owns no socket: ask() names the next thing to do, hear() takes what came
-// of it, until ask() says ASK_DONE. The engine's backend sends what ask() returns and keeps the
-// clock. "Server" here is the program at the other end, "backend" the engine's queue towards it.
+// small state machine and owns no socket, file or process: ask() names the next thing to do, hear()
+// takes what came of it, until ask() says ASK_DONE. The engine's backend sends what ask() returns
+// and keeps the clock. "Server" here is the program at the other end, "backend" the engine's queue
+// towards it.
 //
 // A session is a provider's instance at one server (address, credentials, what it learned); an
 // exchange is one piece of work there. What an exchange learns and later sessions need goes into
@@ -120,16 +122,24 @@ struct moment {
     struct random *random;
 };
 
-enum ask_kind { ASK_DONE, ASK_HTTP, ASK_DNS, ASK_WAIT };
-struct ask {
-    struct http_request http; // texts live in the exchange until hear()
+// A message to a server, or what takes its place where the server is a program on this machine: a
+// file of its that is read or replaced, a process that tells it to load that. In a dry run nothing
+// is replaced, and a process changes nothing. A secret stands in a message, a file or the input of
+// a process, never among its arguments.
+enum ask_kind { ASK_DONE, ASK_HTTP, ASK_DNS, ASK_FILE, ASK_PROCESS, ASK_WAIT };
+struct ask { // what it points to lives in the exchange until hear()
+    struct http_request http;
     struct dns_request dns;
+    struct file_request file;
+    struct process_request process;
     int64_t wait_ms;
 };
 struct ask_result {
     enum ask_kind kind; // of what was asked
     const struct http_reply *http;
     const struct dns_reply *dns;
+    const struct file_reply *file;
+    const struct process_result *process;
 };
 
 struct session_setup {

@@ -86,8 +86,9 @@ bool resolver_set_up(struct resolver *resolver, bool is_up, struct error *err)
         process_cancel(steal(resolver->process));
         return true;
     }
-    resolver->process =
-        process_start(resolver->loop, argv, OUTPUT_MAX, AGE_MAX_MS, on_end, resolver, err);
+    const struct process_request request = {
+        .argv = argv, .max_output_octets = OUTPUT_MAX, .timeout_ms = AGE_MAX_MS};
+    resolver->process = process_start(resolver->loop, &request, on_end, resolver, err);
     return resolver->process;
 }
 

@@ -109,8 +109,11 @@ static struct process *start_run(const struct fetch_options *options,
 {
     if (options->runner)
         return options->runner->start(options->runner, options->loop, run, err);
-    return process_start_with(options->loop, run->argv, run->additions, run->max_output_octets,
-                              run->timeout_ms, run->done, run->context, err);
+    const struct process_request request = {.argv = run->argv,
+                                            .additions = run->additions,
+                                            .max_output_octets = run->max_output_octets,
+                                            .timeout_ms = run->timeout_ms};
+    return process_start(options->loop, &request, run->done, run->context, err);
 }
 
 static void cancel_run(const struct fetch_options *options, struct process *process)

@@ -26,7 +26,7 @@ enum {
     IDENTITY_PLUGIN_OCTETS_MAX = 1024 * 1024,
 };
 
-// How a plugin is run; tests hand in their own. As process_start_with and process_cancel.
+// How a plugin is run; tests hand in their own. As process_start and process_cancel.
 struct identity_run {
     const char *const *argv;
     const char *const *additions;
