@@ -23,7 +23,7 @@
 #define DNS "http://dns.test"
 #define SERIES "{\"series\":\"A\"}"
 
-enum { START_UNIX_S = 1767225600, SECOND = 1000, HOUR = 3600 * SECOND, KINDS_MAX = 16 };
+enum { START_UNIX_S = 1767225600, SECOND = 1000, HOUR = 3600 * SECOND, KINDS_MAX = 64 };
 enum { PROVIDERS_MAX = 16, CONTROLLERS_MAX = 16 };
 
 static struct {
