@@ -1,8 +1,8 @@
 #pragma once
 
 #include "commands/backend.h"
-#include "engine/carrier.h"
 #include "io/world.h"
+#include "providers/carrier.h"
 #include "providers/provider.h"
 
 // One exchange with one backend of the settings, for commands that have no engine to hold it.

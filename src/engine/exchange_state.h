@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/backend_state.h"
-#include "engine/carrier.h"
+#include "providers/carrier.h"
 
 // What the files of exchanges know of each other (exchange_*.c, exchange.c, busy_names.c).
 

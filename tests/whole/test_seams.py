@@ -1,4 +1,4 @@
-"""A new provider and a new controller are one folder and one word each; nothing else changes."""
+"""A new provider, kind or controller is one folder and one word; nothing else changes."""
 
 import os
 import pathlib
@@ -10,11 +10,13 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEAMS = ROOT / "tests" / "seams"
-# The made-up folder, where it goes, the list that gets its word.
-ROOMS = {"abacus": ("provider_abacus", "src/providers"),
-         "census": ("controller_census", "src/controllers")}
-LISTS = {"abacus": "provider_names", "census": "controller_names"}
-TESTS = ["providers_abacus_test_abacus", "controllers_census_test_census"]
+# Made-up folders: the word, the folder, the room that it goes into, the list that gets the word.
+WORDS = [("provider", "abacus"), ("provider", "larder"), ("kind", "estate"), ("kind", "steward"),
+         ("controller", "census"), ("controller", "steward")]
+PLACES = [(word, f"{sort}_{word}", f"src/{sort}s", f"{sort}_names") for sort, word in WORDS]
+BUILD_FILES = {f"{room}/meson.build" for _, _, room, _ in PLACES}
+TESTS = ["providers_abacus_test_abacus", "providers_larder_test_larder",
+         "controllers_census_test_census", "controllers_steward_test_steward"]
 
 
 def add_word(text, list_name, word):
@@ -51,27 +53,28 @@ def copy_sources(target):
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """(all files before and after, the root of the house with the two new folders in it)"""
+    """(all files before and after, the root of the house with the new folders in it)"""
     root = tmp_path_factory.mktemp("seams") / "house"
     root.mkdir()
     copy_sources(root)
     before = read_tree(root)
-    for word, (folder, room) in ROOMS.items():
+    for word, folder, room, list_name in PLACES:
         shutil.copytree(SEAMS / folder, root / room / word)
         build_file = root / room / "meson.build"
-        build_file.write_text(add_word(build_file.read_text(), LISTS[word], word))
+        build_file.write_text(add_word(build_file.read_text(), list_name, word))
     return before, read_tree(root), root
 
 
 @pytest.fixture(scope="module")
 def build(tree):
-    """The build folder, with the two unit tests in it."""
+    """{name: path} of their unit tests and of the program."""
     _, _, root = tree
     run("meson", "setup", "build", "-Dbuildtype=plain", "-Doptimization=0", "-Ddebug=false",
         cwd=root, CC="gcc")
     targets = run("ninja", "-C", "build", "-t", "targets", "all", cwd=root)
     paths = [next(path for path in re.findall(r"^(\S+):", targets, re.MULTILINE)
                   if path.endswith("/" + name)) for name in TESTS]
+    paths.append("src/signpost")
     run("ninja", "-C", "build", *paths, cwd=root)
     return {path.rpartition("/")[2]: root / "build" / path for path in paths}
 
@@ -79,20 +82,21 @@ def build(tree):
 def test_a_folder_and_a_word_are_all_that_changes(tree):
     before, after, _ = tree
     added = {path for path in after if path not in before}
-    assert added == {f"{room}/{word}/{path.name}" for word, (folder, room) in ROOMS.items()
+    assert added == {f"{room}/{word}/{path.name}" for word, folder, room, _ in PLACES
                      for path in (SEAMS / folder).iterdir()}
-    changed = {path for path in before if after.get(path) != before[path]}
-    assert changed == {f"{room}/meson.build" for _, room in ROOMS.values()}
-    for word, (_, room) in ROOMS.items():
-        old, new = (words(files[f"{room}/meson.build"].decode()) for files in (before, after))
-        assert len(new) == len(old) + 1
-        assert [item for item in new if item != f"'{word}'"] == old
+    assert {path for path in before if after.get(path) != before[path]} == BUILD_FILES
+    for build_file in BUILD_FILES:
+        new = {f"'{word}'" for word, _, room, _ in PLACES if build_file.startswith(room)}
+        old, now = (words(files[build_file].decode()) for files in (before, after))
+        assert len(now) == len(old) + len(new)
+        assert [item for item in now if item not in new] == old
 
 
 def test_a_folder_holds_code_page_test_and_build_lines():
-    for word, (folder, _) in ROOMS.items():
-        assert {path.name for path in (SEAMS / folder).iterdir()} == {
-            f"{word}.c", f"{word}.md", f"test_{word}.c", "meson.build"}
+    for word, folder, room, _ in PLACES:
+        names = {path.name for path in (SEAMS / folder).iterdir()}
+        assert "meson.build" in names
+        assert room == "src/kinds" or {f"{word}.c", f"{word}.md", f"test_{word}.c"} <= names
 
 
 def test_the_stairs_stand(tree):
@@ -104,3 +108,21 @@ def test_the_stairs_stand(tree):
 @pytest.mark.parametrize("name", TESTS)
 def test_unit_tests_pass(build, name):
     run(str(build[name]), cwd=build[name].parent)
+
+
+def test_the_program_prints_what_the_new_folders_bring(build, tmp_path):
+    program = str(build["signpost"])
+    assert "name: stewards.estate.example" in run(program, "manifests", "--crd", cwd=tmp_path)
+    rights = run(program, "manifests", "--rbac", "--controllers", "steward", cwd=tmp_path)
+    assert "notices" in rights and "stewards/status" in rights
+    options = run(program, "help", "--all", "run", cwd=tmp_path)
+    for name in ("book", "greeting", "gate", "wings", "rules"):
+        assert f"--steward-{name}" in options
+
+
+def test_the_reference_has_the_new_folders(tree, build, tmp_path):
+    _, _, root = tree
+    run("scripts/reference", str(tmp_path), cwd=root, SIGNPOST=str(build["signpost"]))
+    for page, text in (("kinds.md", "## Steward"), ("conditions.md", "`SomeSilent`"),
+                       ("events.md", "`HousesCounted`"), ("options.md", "--steward-rules")):
+        assert text in (tmp_path / page).read_text()

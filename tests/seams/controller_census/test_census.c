@@ -296,7 +296,9 @@ static void namespaces_count_their_own(void **state)
     add_record("shop-2", "web", "A");
     add_record("shop-2", "mail", "MX");
     start();
-    assert_string_equal(told(), "shop=1 a.shop=1\nshop-2=2 a.shop-2=1 mx.shop-2=1\n");
+    const char *lines = told(); // of two ledgers: whichever answers first
+    assert_non_null(strstr(lines, "shop=1 a.shop=1\n"));
+    assert_non_null(strstr(lines, "shop-2=2 a.shop-2=1 mx.shop-2=1\n"));
     add_record("shop-2", "more", "A");
     AFTER(SECOND, "shop-2=3 a.shop-2=2\n");
     add_record("elsewhere", "web", "A");

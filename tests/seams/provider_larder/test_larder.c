@@ -8,9 +8,9 @@
 #include <cmocka.h>
 
 #include "base/must.h"
-#include "engine/carrier.h"
 #include "io/disk.h"
 #include "io/test_folder.h"
+#include "providers/carrier.h"
 
 // With a real file and a real program.
 

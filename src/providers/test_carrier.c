@@ -1,4 +1,4 @@
-#include "engine/carrier.h"
+#include "providers/carrier.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "engine/carrier.h"
+#include "providers/carrier.h"
 
 static void answer(struct carrier *carrier, struct ask_result result)
 {
