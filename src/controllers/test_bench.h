@@ -11,8 +11,9 @@ static inline struct value *quote(struct arena *arena, const char *json)
 {
     struct error err;
     char *text = arena_copy_text(arena, json);
-    for (char *at = strchr(text, '\''); at; at = strchr(at, '\''))
-        *at = '"';
+    for (char *at = text; *at; at++)
+        if (*at == '\'')
+            *at = '"';
     struct value *value = value_read_json(arena, text_of(text), &value_manifest_limits, &err);
     must(value);
     return value;

@@ -11,8 +11,9 @@ static inline struct value *quote(struct arena *into, const char *json)
 {
     struct error err;
     char *text = arena_copy_text(into, json);
-    for (char *at = strchr(text, '\''); at; at = strchr(at, '\''))
-        *at = '"';
+    for (char *at = text; *at; at++)
+        if (*at == '\'')
+            *at = '"';
     struct value *value = value_read_json(into, text_of(text), &value_manifest_limits, &err);
     must(value);
     return value;

@@ -15,6 +15,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "go"))
@@ -60,25 +61,32 @@ class Minor:
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / "lock", "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            go = toolchain.go_for(NEEDED)
-            for name in names:
-                if not os.access(self.folder / name, os.X_OK):
-                    self.build_one(go, name)
+            missing = [name for name in names if not os.access(self.folder / name, os.X_OK)]
+            if missing:
+                self.build_together(toolchain.go_for(NEEDED), missing)
 
-    def build_one(self, go, name):
-        """A build that is broken off leaves no program."""
-        new = self.folder / f"{name}.new"
+    def build_together(self, go, names):
+        """By one command, so that one program is linked while others are compiled. Nobody debugs
+        them: without DWARF the compiler is done an eighth sooner. A build that is broken off leaves
+        no program."""
         major, minor = self.version.removeprefix("v").split(".")[:2]
         stamps = {"gitVersion": self.version, "gitMajor": major, "gitMinor": minor}
         flags = " ".join(f"-X {STAMPED}.{key}={value}" for key, value in stamps.items())
-        result = subprocess.run(
-            [go, "build", "-mod=readonly", "-trimpath", "-ldflags", f"-s -w {flags}", "-o", new,
-             PACKAGES[name]], cwd=self.module, env=toolchain.environment(), text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        if result.returncode != 0:
-            lines = [line for line in result.stdout.splitlines() if "downloading" not in line]
-            raise RuntimeError("\n".join([f"{name} {self.version} does not build:", *lines[-20:]]))
-        new.rename(self.folder / name)
+        with tempfile.TemporaryDirectory(dir=self.folder) as new:
+            result = subprocess.run(
+                [go, "build", "-mod=readonly", "-trimpath", "-gcflags=all=-dwarf=false",
+                 "-ldflags", f"-s -w {flags}", "-o", f"{new}/",
+                 *(PACKAGES[name] for name in names)],
+                cwd=self.module, env=toolchain.environment(), text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                check=False)
+            if result.returncode != 0:
+                lines = [line for line in result.stdout.splitlines() if "downloading" not in line]
+                raise RuntimeError("\n".join([f"{', '.join(names)} {self.version} do not build:",
+                                              *lines[-20:]]))
+            for name in names:
+                built = pathlib.PurePath(PACKAGES[name].removesuffix("/v3")).name
+                (pathlib.Path(new) / built).rename(self.folder / name)
 
 
 CURRENT = Minor(HERE, ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"],

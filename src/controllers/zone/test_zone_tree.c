@@ -52,8 +52,9 @@ static struct object *make(const struct kind *kind, const char *id, unsigned age
         "{'metadata':{'namespace':'%.*s','name':'%s','generation':1,'resourceVersion':'1',"
         "'creationTimestamp':'2026-01-01T%02u:%02u:%02uZ'},'spec':{%s}}",
         (int)(slash - id), id, slash + 1, age / 3600 % 24, age / 60 % 60, age % 60, spec);
-    for (char *at = strchr(json, '\''); at; at = strchr(at, '\''))
-        *at = '"';
+    for (char *at = json; *at; at++)
+        if (*at == '\'')
+            *at = '"';
     struct value *tree = value_read_json(world.arena, text_of(json), &value_manifest_limits, &err);
     assert_non_null(tree);
     return object_new(kind, NULL, tree);

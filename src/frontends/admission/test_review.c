@@ -46,8 +46,9 @@ static int tear_down(void **state)
 static char *quoted(const char *json)
 {
     char *text = arena_copy_text(bench.arena, json);
-    for (char *at = strchr(text, '\''); at; at = strchr(at, '\''))
-        *at = '"';
+    for (char *at = text; *at; at++)
+        if (*at == '\'')
+            *at = '"';
     return text;
 }
 

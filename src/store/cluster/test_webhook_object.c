@@ -15,8 +15,9 @@ static struct value *parsed(const char *json)
 {
     struct error err;
     char *text = arena_copy_text(arena, json);
-    for (char *at = strchr(text, '\''); at; at = strchr(at, '\''))
-        *at = '"';
+    for (char *at = text; *at; at++)
+        if (*at == '\'')
+            *at = '"';
     struct value *tree = value_read_json(arena, text_of(text), &value_reply_limits, &err);
     if (!tree)
         fail_msg("%s: %s", err.text, text);
