@@ -95,14 +95,6 @@ bool enabled_controllers_has(const struct enabled_controllers *enabled_controlle
     return false;
 }
 
-bool controller_reads(const struct controller *controller, const struct kind *kind)
-{
-    for (size_t i = 0; i < controller->input_count; i++)
-        if (controller->inputs[i].kind == kind)
-            return true;
-    return controller->kind == kind;
-}
-
 bool controller_does_without(const struct controller *controller)
 {
     return controller->ask_approval || dependency_next(controller, REUSES_BACKENDS, NULL);

@@ -26,7 +26,5 @@ bool enabled_controllers_is_about(const struct enabled_controllers *enabled_cont
 // Does any of them look at objects of that kind?
 bool enabled_controllers_reads(const struct enabled_controllers *enabled_controllers,
                                const struct kind *kind);
-// Does that one controller read objects of the kind?
-bool controller_reads(const struct controller *controller, const struct kind *kind);
 // Do others, and it, do without where its kind is missing or may not be read?
 bool controller_does_without(const struct controller *controller);

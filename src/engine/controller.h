@@ -214,9 +214,8 @@ struct snapshot {
     const struct answer_view
         *answers; // to the questions that the last decision named, in that order
     size_t answer_count;
-    // Why the store refused finalizer and annotations, or an object or a child, for a
-    // reason that waiting does not mend: no right, or what an admission webhook says. NULL: it did
-    // not.
+    // Why the store refused finalizer and annotations, or an object of the decision, for a reason
+    // that waiting does not mend: no right, or what an admission webhook says. NULL: it did not.
     const struct error *refused;
     // The whole object as the store has it, when the last decision wanted that; NULL also when it
     // could not be read.
@@ -348,24 +347,20 @@ struct decision_line { // a log line, told as the notes are
     const struct log_attr *attrs; // ends with LOG_END; or NULL
 };
 
-// An object that this key has made in the store, with all that is ours in it (store_put). Wanted
-// until the status, which is written behind it, remembers that it was made.
+// An object that this key makes, changes or removes in the store (store_write_object). Those that
+// are as they shall be are not named: of a kind that the controller reads (its own, or that of an
+// input) `seen` says what is there, and the next snapshots show what became of it; of another, it
+// is wanted until the status, which is written behind it, remembers that it was made.
 struct object_want {
-    const struct kind *kind;
-    struct text namespace_;
-    struct text name;
-    const struct value *tree;
+    struct object_ref_key key;
+    const struct value *tree;  // all that is ours in it: metadata and content; NULL: it goes
+    const struct object *seen; // as read; NULL: it is not there, or its kind is not read
+    // Of a kind that is not read:
     const struct value *kept; // names of `data` that stay as they stand there; list, or NULL
     const struct metadata_change *grant; // the annotation by which somebody hands it over; or NULL
-};
-
-// A child: an object of a kind that this key reads, so that the next snapshots show what became
-// of it (store_put_owned_object). Those that are as they shall be are not named.
-struct owned_object_want {
-    struct object_ref_key key;
-    const struct value *tree;         // NULL: it goes
-    const struct object *seen;        // as read; NULL: it is not there
-    const struct decision_line *line; // told when it is done; or NULL
+    // Reported when the write is done; or NULL.
+    const struct decision_event *event; // of the subject
+    const struct decision_line *line;
 };
 
 enum finalizer_want { FINALIZER_LEAVE, FINALIZER_ADD, FINALIZER_REMOVE };
@@ -397,9 +392,10 @@ struct decision {
     const struct approval *approval;
     struct publication publication;
     bool wants_whole; // the next reconciliation begins with the whole object, read from the store
-    const struct object_want *object;
-    const struct owned_object_want *owned_objects; // all that are to be made, changed or dropped
-    size_t owned_object_count;
+    // All objects that are to be made, changed or removed.
+    struct object_want *objects; // see decision_add_object()
+    size_t object_count;
+    size_t object_capacity;
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
     // Told when the write of this decision has succeeded; at once when nothing is to be written. Of
     // a kind without status of ours the same is not told twice in a row.
@@ -424,6 +420,7 @@ struct decision {
 struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena);
 struct backend_want *decision_add_backend(struct decision *decision, struct arena *arena);
 struct question *decision_add_question(struct decision *decision, struct arena *arena);
+struct object_want *decision_add_object(struct decision *decision, struct arena *arena);
 void decision_add_event(struct decision *decision, bool is_warning, const char *reason,
                         const char *text);
 
@@ -539,7 +536,7 @@ struct controller {
     // Who has it runs where any controller opens backends, and is done without where its kind is
     // missing or may not be read.
     bool (*ask_approval)(const struct guarded_removals *hold, const struct object *there,
-                         struct arena *arena, struct owned_object_want *out);
+                         struct arena *arena, struct object_want *out);
     const struct change_messages *messages;  // or NULL: changes make no lines of their own
     const struct shared_model *shared_model; // those that name the same one share it; or NULL
     const struct dependency *dependencies;   // or NULL
@@ -573,6 +570,9 @@ const struct dependency *dependency_next(const struct controller *controller,
 // Whose settings and backends it has: its own, or those that it reuses.
 const struct controller *controller_backends_of(const struct controller *controller);
 bool controller_brings(const struct controller *controller, const struct controller *other);
+
+// Does it read objects of that kind, as its keys or by an input?
+bool controller_reads(const struct controller *controller, const struct kind *kind);
 
 // How a store has to hold a kind for those controllers: which selectors, whether by name.
 void controllers_describe(const struct controller *const *items, size_t count,

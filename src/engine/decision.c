@@ -44,6 +44,15 @@ struct question *decision_add_question(struct decision *decision, struct arena *
     return question;
 }
 
+struct object_want *decision_add_object(struct decision *decision, struct arena *arena)
+{
+    decision->objects = grow(arena, decision->objects, decision->object_count,
+                             &decision->object_capacity, sizeof *decision->objects);
+    struct object_want *object = &decision->objects[decision->object_count++];
+    *object = (struct object_want){0};
+    return object;
+}
+
 void decision_add_event(struct decision *decision, bool is_warning, const char *reason,
                         const char *text)
 {

@@ -267,21 +267,17 @@ static void asked(void *context, const struct store_reply *reply)
     engine_schedule(engine);
 }
 
-static void send(struct backend *backend, const struct owned_object_want *owned_object)
+static void send(struct backend *backend, const struct object_want *want)
 {
     struct engine *engine = backend->engine;
-    struct store *store = engine->options.store;
     engine->asking = backend->number;
-    engine->is_asking_anew = !owned_object->tree;
-    set_dropped(backend->guarded, owned_object->tree ? NULL : owned_object->seen);
+    engine->is_asking_anew = !want->tree;
+    set_dropped(backend->guarded, want->tree ? NULL : want->seen);
     engine->writes_in_flight++;
-    if (owned_object->tree)
-        store_put_owned_object(
-            store,
-            &(struct store_owned_object){owned_object->key, owned_object->tree, owned_object->seen},
-            asked, engine);
-    else
-        store_drop_owned_object(store, owned_object->seen, asked, engine);
+    store_write_object(
+        engine->options.store,
+        &(struct store_object_write){.key = want->key, .tree = want->tree, .seen = want->seen},
+        asked, engine);
 }
 
 static void ask(struct backend *backend, const struct controller *controller)
@@ -289,17 +285,16 @@ static void ask(struct backend *backend, const struct controller *controller)
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct guarded_removals guarded = {backend->name, backend->guarded->checksum,
                                              backend->guarded->sets, backend->guarded->count};
-    struct owned_object_want owned_object = {0};
+    struct object_want want = {0};
     backend->guarded->is_due = false;
-    if (!controller->ask_approval(&guarded, NULL, arena, &owned_object))
+    if (!controller->ask_approval(&guarded, NULL, arena, &want))
         return;
-    const struct object *there =
-        cache_find(backend->engine->options.store->cache, owned_object.key.kind,
-                   owned_object.key.namespace_, owned_object.key.name);
+    const struct object *there = cache_find(backend->engine->options.store->cache, want.key.kind,
+                                            want.key.namespace_, want.key.name);
     if (there && there == backend->guarded->dropped)
         backend->guarded->is_due = true; // the event of its end wakes us
-    else if (!there || controller->ask_approval(&guarded, there, arena, &owned_object))
-        send(backend, &owned_object);
+    else if (!there || controller->ask_approval(&guarded, there, arena, &want))
+        send(backend, &want);
 }
 
 void engine_guard_ask(struct engine *engine)

@@ -47,6 +47,14 @@ static void add_controller(struct reading *reading, const struct controller *con
         add_input(reading, &controller->inputs[i]);
 }
 
+bool controller_reads(const struct controller *controller, const struct kind *kind)
+{
+    for (size_t i = 0; i < controller->input_count; i++)
+        if (controller->inputs[i].kind == kind)
+            return true;
+    return controller->kind == kind;
+}
+
 void controllers_describe(const struct controller *const *items, size_t count,
                           struct store_kind *kind)
 {

@@ -12,8 +12,8 @@ enum {
 // What was done, and no snapshot has shown yet: it is not done again.
 struct done {
     struct content_id id;
-    int64_t until_ms;
-    bool is_wanted; // by the decision at hand
+    int64_t until_ms; // INT64_MAX: no snapshot will show it
+    bool is_wanted;   // by the decision at hand
 };
 
 struct owned_objects {
@@ -27,11 +27,12 @@ struct owned_objects {
     struct error error; // of the first that did
 };
 
-struct owned_object_write {
+struct object_write {
     struct link link; // of all under way
     struct engine *engine;
     uint32_t key;
     struct content_id id;
+    bool is_unread;
     struct report *report;
 };
 
@@ -53,57 +54,71 @@ void owned_objects_forget(struct owned_objects *owned_objects)
     free(owned_objects);
 }
 
-static struct report *report_of(const struct owned_object_want *owned_object)
+static bool is_unread(const struct engine *engine, const struct key *key,
+                      const struct object_want *want)
 {
-    if (!owned_object->line)
-        return NULL;
-    struct decision decision = {.line_count = 1};
-    decision.lines[0] = *owned_object->line;
+    return !controller_reads(engine->controllers[key->controller].controller, want->key.kind);
+}
+
+static struct report *report_of(const struct object_want *want)
+{
+    struct decision decision = {.event_count = want->event != NULL,
+                                .line_count = want->line != NULL};
+    if (want->event)
+        decision.events[0] = *want->event;
+    if (want->line)
+        decision.lines[0] = *want->line;
     return report_new(&decision);
 }
 
-static struct owned_object_write *
-owned_object_write_new(struct engine *engine, uint32_t key,
-                       const struct owned_object_want *owned_object, struct content_id known)
+static struct object_write *object_write_new(struct engine *engine, uint32_t key,
+                                             const struct object_want *want,
+                                             struct content_id known)
 {
-    struct owned_object_write *write = mem_new_of(struct owned_object_write);
-    *write = (struct owned_object_write){.engine = engine, .key = key, .id = known};
-    write->report = report_of(owned_object);
-    list_prepend(&engine->owned_object_writes, write);
+    struct object_write *write = mem_new_of(struct object_write);
+    *write = (struct object_write){.engine = engine, .key = key, .id = known};
+    write->is_unread = is_unread(engine, &engine->keys[key], want);
+    write->report = report_of(want);
+    list_prepend(&engine->object_writes, write);
     engine->writes_in_flight++;
     return write;
 }
 
-static void owned_object_write_free(struct owned_object_write *write)
+static void object_write_free(struct object_write *write)
 {
     free(write->report);
     free(write);
 }
 
-static void owned_object_write_end(struct owned_object_write *write)
+static void object_write_end(struct object_write *write)
 {
-    list_remove(&write->engine->owned_object_writes, write);
-    owned_object_write_free(write);
+    list_remove(&write->engine->object_writes, write);
+    object_write_free(write);
 }
 
 void owned_objects_free(struct engine *engine)
 {
-    for (struct owned_object_write *write; (write = list_take_first(&engine->owned_object_writes));)
-        owned_object_write_free(write);
+    for (struct object_write *write; (write = list_take_first(&engine->object_writes));)
+        object_write_free(write);
 }
 
 // ---- what was done already ----------------------------------------------------------------------
 
-static struct content_id id_of(const struct owned_object_want *owned_object)
+// One that nobody reads is done for this state of the key's object: whatever comes in between,
+// another leader say, has it done again.
+static struct content_id id_of(const struct engine *engine, const struct key *key,
+                               const struct object_want *want)
 {
-    struct text version = owned_object->seen ? object_version(owned_object->seen) : TEXT("");
+    const struct object *state = is_unread(engine, key, want) ? key->object : want->seen;
+    struct text version = state ? object_version(state) : TEXT("");
     const struct content_id parts[] = {
-        content_id_of(owned_object->key.namespace_.at, owned_object->key.namespace_.len),
-        content_id_of(owned_object->key.name.at, owned_object->key.name.len),
+        content_id_of(want->key.kind->plural, strlen(want->key.kind->plural)),
+        content_id_of(want->key.namespace_.at, want->key.namespace_.len),
+        content_id_of(want->key.name.at, want->key.name.len),
         content_id_of(version.at, version.len),
-        content_id_of(owned_object->seen ? owned_object->seen->uid : NULL,
-                      owned_object->seen ? sizeof owned_object->seen->uid : 0),
-        value_content_id(owned_object->tree),
+        content_id_of(want->seen ? want->seen->uid : NULL, want->seen ? sizeof want->seen->uid : 0),
+        value_content_id(want->tree),
+        value_content_id(want->kept),
     };
     return content_id_of(parts, sizeof parts);
 }
@@ -120,13 +135,13 @@ static struct done *find_done(const struct owned_objects *owned_objects, struct 
 static int64_t sweep_done(const struct engine *engine, struct owned_objects *owned_objects)
 {
     size_t kept = 0;
-    int64_t first_ms = 0;
+    int64_t first_ms = INT64_MAX;
     int64_t now_ms = loop_mono_ms(engine->loop);
     for (size_t i = 0; i < owned_objects->count; i++) {
         struct done *done = &owned_objects->done[i];
         if (!done->is_wanted || (!engine->dry_run && done->until_ms <= now_ms))
             continue;
-        if (!first_ms || done->until_ms < first_ms)
+        if (done->until_ms < first_ms)
             first_ms = done->until_ms;
         done->is_wanted = false;
         owned_objects->done[kept++] = *done;
@@ -138,7 +153,7 @@ static int64_t sweep_done(const struct engine *engine, struct owned_objects *own
 static void mark_wanted(const struct owned_objects *owned_objects, const struct decision *decision,
                         const struct content_id *known)
 {
-    for (size_t i = 0; i < decision->owned_object_count; i++) {
+    for (size_t i = 0; i < decision->object_count; i++) {
         struct done *done = find_done(owned_objects, known[i]);
         if (done)
             done->is_wanted = true;
@@ -165,22 +180,23 @@ static void end_all(struct engine *engine, uint32_t id, struct owned_objects *ow
     }
 }
 
-static void remember_done(struct owned_objects *owned_objects, struct content_id known,
-                          int64_t until_ms)
+static void remember_done(struct owned_objects *owned_objects, const struct object_write *write)
 {
+    int64_t now_ms = loop_mono_ms(write->engine->loop);
     mem_reserve(&owned_objects->done, &owned_objects->capacity, owned_objects->count + 1);
-    owned_objects->done[owned_objects->count++] = (struct done){.id = known, .until_ms = until_ms};
+    owned_objects->done[owned_objects->count++] = (struct done){
+        .id = write->id, .until_ms = write->is_unread ? INT64_MAX : now_ms + UNSEEN_MS};
 }
 
-static void owned_object_done(void *context, const struct store_reply *reply)
+static void object_done(void *context, const struct store_reply *reply)
 {
-    struct owned_object_write *write = context;
+    struct object_write *write = context;
     struct engine *engine = write->engine;
     struct key *key = &engine->keys[write->key];
     struct owned_objects *owned_objects = owned_objects_of(key);
     engine->writes_in_flight--;
     if (reply->is_ok) {
-        remember_done(owned_objects, write->id, loop_mono_ms(engine->loop) + UNSEEN_MS);
+        remember_done(owned_objects, write);
         report_send(engine, write->report, key->object);
     } else if (!owned_objects->has_failed) {
         owned_objects->has_failed = true;
@@ -188,50 +204,50 @@ static void owned_object_done(void *context, const struct store_reply *reply)
     }
     if (--owned_objects->left == 0)
         end_all(engine, write->key, owned_objects);
-    owned_object_write_end(write);
+    object_write_end(write);
     engine_schedule(engine);
 }
 
-static void send(struct engine *engine, uint32_t id, const struct owned_object_want *owned_object,
+static void send(struct engine *engine, uint32_t id, const struct object_want *want,
                  struct content_id known)
 {
-    struct store *store = engine->options.store;
     struct key *key = &engine->keys[id];
-    struct owned_object_write *write = owned_object_write_new(engine, id, owned_object, known);
+    struct object_write *write = object_write_new(engine, id, want, known);
     key->is_writing = true;
     owned_objects_of(key)->left++;
-    if (owned_object->tree)
-        store_put_owned_object(
-            store,
-            &(struct store_owned_object){owned_object->key, owned_object->tree, owned_object->seen},
-            owned_object_done, write);
-    else
-        store_drop_owned_object(store, owned_object->seen, owned_object_done, write);
+    store_write_object(engine->options.store,
+                       &(struct store_object_write){.key = want->key,
+                                                    .tree = want->tree,
+                                                    .seen = want->seen,
+                                                    .is_unread = write->is_unread,
+                                                    .kept = want->kept,
+                                                    .grant = want->grant},
+                       object_done, write);
 }
 
 bool owned_objects_write(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
     size_t sent = 0;
-    if (!decision->owned_object_count && !(key->extra && key->extra->owned_objects))
+    if (!decision->object_count && !(key->extra && key->extra->owned_objects))
         return false;
     struct owned_objects *owned_objects = owned_objects_of(key);
     struct content_id *known =
-        arena_new_array(engine->arena, struct content_id, decision->owned_object_count + 1);
-    for (size_t i = 0; i < decision->owned_object_count; i++)
-        known[i] = id_of(&decision->owned_objects[i]);
+        arena_new_array(engine->arena, struct content_id, decision->object_count + 1);
+    for (size_t i = 0; i < decision->object_count; i++)
+        known[i] = id_of(engine, key, &decision->objects[i]);
     mark_wanted(owned_objects, decision, known);
     int64_t first_ms = sweep_done(engine, owned_objects);
     size_t begin = owned_objects->next;
-    for (size_t n = 0; n < decision->owned_object_count && sent < AT_ONCE; n++) {
-        size_t i = (begin + n) % decision->owned_object_count;
+    for (size_t n = 0; n < decision->object_count && sent < AT_ONCE; n++) {
+        size_t i = (begin + n) % decision->object_count;
         if (find_done(owned_objects, known[i]))
             continue;
-        send(engine, id, &decision->owned_objects[i], known[i]);
+        send(engine, id, &decision->objects[i], known[i]);
         owned_objects->next = i + 1;
         sent++;
     }
-    if (!sent && first_ms && !engine->dry_run)
+    if (!sent && first_ms < INT64_MAX && !engine->dry_run)
         key_after(engine, id, first_ms);
     return sent > 0;
 }

@@ -226,8 +226,7 @@ static bool hold_back(const struct engine *engine, const struct key *key)
 static bool is_refusal_over(const struct key *key, const struct decision *decision)
 {
     return key->extra && key->extra->refused && !decision->metadata_change_count &&
-           !decision->object && !decision->owned_object_count &&
-           !write_back_adds_finalizer(key->object, decision) &&
+           !decision->object_count && !write_back_adds_finalizer(key->object, decision) &&
            !write_back_removes_finalizer(key->object, decision);
 }
 
@@ -249,7 +248,7 @@ static void write_decision(struct engine *engine, uint32_t id, const struct deci
         key_after(engine, id, key->extra->refused_until_ms);
     else if (write_back_ahead(engine, id, decision) ||
              write_back_finalizer_away(engine, id, decision) ||
-             write_back_object(engine, id, decision) || owned_objects_write(engine, id, decision))
+             owned_objects_write(engine, id, decision))
         return;
     if (!write_back_status(engine, id, decision))
         report_at_once(engine, id, decision);

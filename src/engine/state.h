@@ -67,7 +67,6 @@ struct key_extra {
     struct served *served;
     struct owned_objects *owned_objects; // or NULL
     uint64_t report;                     // notes and lines without a write, the last; 0: none
-    struct content_id made;              // object that was made last, of this state; {0}: none
     char *whole;                         // the object as JSON, for the next reconciliation
     bool was_read;                       // it was asked for
     const struct object *previous;       // when its claims were settled last, if it differs now
@@ -269,7 +268,7 @@ struct engine {
 
     LIST_OF(struct write) writes; // store calls under way
     struct ledger_calls ledger_calls;
-    LIST_OF(struct owned_object_write) owned_object_writes;
+    LIST_OF(struct object_write) object_writes;
     uint16_t asking;     // number of the backend about whose hold people are being asked; 0: none
     bool is_asking_anew; // what is under way makes room for it
     struct loop_timer ask_timer;
@@ -320,7 +319,8 @@ void reconcile_write_failed(struct engine *engine, uint32_t id, const struct err
                             bool is_ahead);
 
 // owned_objects.c
-// Makes, changes and drops those of the decision that were not done yet. False: nothing was sent.
+// Writes those objects of the decision that were not done yet, several at once. False: nothing was
+// sent.
 bool owned_objects_write(struct engine *engine, uint32_t id, const struct decision *decision);
 void owned_objects_forget(struct owned_objects *owned_objects); // accepts NULL
 void owned_objects_free(struct engine *engine);                 // those under way

@@ -21,8 +21,6 @@ struct write {
     struct report *report;
     bool wants_reconcile;
     bool is_ahead; // of talks, or of the status that is to tell it
-    bool makes;    // an object:
-    struct content_id made;
 };
 
 static struct write *write_new(struct engine *engine, uint32_t key, const struct decision *decision)
@@ -125,8 +123,6 @@ static void write_succeeded(struct write *write, const struct store_reply *reply
         key->extra->write_failures = 0;
     if (write->is_ahead)
         key_forget_refusal(key);
-    if (write->makes)
-        key_extra(key)->made = write->made;
     report_send(engine, write->report, write->object);
     key->is_dirty |= write->wants_reconcile;
 }
@@ -214,38 +210,6 @@ bool write_back_finalizer_away(struct engine *engine, uint32_t id, const struct 
     write->wants_reconcile = !object->deleted_s;
     write->is_ahead = true;
     store_remove_finalizer(engine->options.store, object, write_done, write);
-    return true;
-}
-
-// Of this state of the key's object: whatever comes in between, another leader say, makes it new.
-static struct content_id want_id(const struct object *object, const struct object_want *want)
-{
-    struct text version = object_version(object);
-    const struct content_id parts[] = {value_content_id(want->tree), value_content_id(want->kept),
-                                       content_id_of(want->name.at, want->name.len),
-                                       content_id_of(version.at, version.len)};
-    return content_id_of(parts, sizeof parts);
-}
-
-bool write_back_object(struct engine *engine, uint32_t id, const struct decision *decision)
-{
-    struct key *key = &engine->keys[id];
-    const struct object_want *want = decision->object;
-    if (!want)
-        return false;
-    struct content_id made = want_id(key->object, want);
-    if (key->extra && content_id_equal(key->extra->made, made))
-        return false;
-    struct write *write = write_new(engine, id, &(struct decision){0});
-    write->wants_reconcile = write->is_ahead = true;
-    write->makes = true;
-    write->made = made;
-    store_put(engine->options.store,
-              &(struct store_put){.key = {want->kind, want->namespace_, want->name},
-                                  .tree = want->tree,
-                                  .kept = want->kept,
-                                  .grant = want->grant},
-              write_done, write);
     return true;
 }
 

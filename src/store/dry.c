@@ -220,7 +220,7 @@ static void remember_made(struct dry *dry, struct object *object, const struct v
     made->tree = tree;
 }
 
-static const char *uid_of(struct arena *arena, const struct store_owned_object *child)
+static const char *uid_of(struct arena *arena, const struct store_object_write *child)
 {
     char uid[37];
     if (!child->seen)
@@ -235,7 +235,7 @@ static void put_text(struct arena *arena, struct value *tree, const char *path, 
     value_put_text(arena, tree, path, arena_copy(arena, text.at, text.len));
 }
 
-static struct object *make_child(struct dry *dry, const struct store_owned_object *child)
+static struct object *make_child(struct dry *dry, const struct store_object_write *child)
 {
     char when[WHEN_TEXT_MAX];
     struct arena *arena = dry->arena;
@@ -430,32 +430,20 @@ static void dry_remove_finalizer(struct store *store, const struct object *objec
     attempt_soon(attempt_new(of(store), object, done, context), answer_released);
 }
 
-static void dry_put(struct store *store, const struct store_put *put, store_done *done,
-                    void *context)
-{
-    (void)put;
-    attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
-}
-
 // Those of others' kinds are not told: they are looked at one by one, where they stand.
-static void dry_put_owned_object(struct store *store, const struct store_owned_object *child,
-                                 store_done *done, void *context)
+static void dry_write_object(struct store *store, const struct store_object_write *write,
+                             store_done *done, void *context)
 {
     struct dry *dry = of(store);
-    if (child->key.kind->is_foreign) {
+    if (write->is_unread || write->key.kind->is_foreign) {
         attempt_soon(attempt_new(dry, NULL, done, context), answer_patched);
-        return;
+    } else if (!write->tree) {
+        attempt_soon(attempt_new(dry, write->seen, done, context), answer_dropped);
+    } else {
+        struct object *object = make_child(dry, write);
+        attempt_soon(attempt_new(dry, object, done, context), answer_made);
+        object_unref(object);
     }
-    struct object *object = make_child(dry, child);
-    attempt_soon(attempt_new(dry, object, done, context), answer_made);
-    object_unref(object);
-}
-
-static void dry_drop_owned_object(struct store *store, const struct object *seen, store_done *done,
-                                  void *context)
-{
-    attempt_soon(attempt_new(of(store), seen, done, context),
-                 seen->kind->is_foreign ? answer_patched : answer_dropped);
 }
 
 static void dry_read_shards(struct store *store, const char *label, const char *prefix,
@@ -546,9 +534,7 @@ static const struct store_ops dry_ops = {
     .apply = dry_apply,
     .patch_status = dry_patch_status,
     .remove_finalizer = dry_remove_finalizer,
-    .put = dry_put,
-    .put_owned_object = dry_put_owned_object,
-    .drop_owned_object = dry_drop_owned_object,
+    .write_object = dry_write_object,
     .read_shards = dry_read_shards,
     .put_shard = dry_put_shard,
     .drop_shard = dry_drop_shard,

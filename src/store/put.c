@@ -43,12 +43,12 @@ static bool was_applied(const struct value *now)
     return false;
 }
 
-bool put_is_ours(const struct store_put *put, const struct value *now)
+bool put_is_ours(const struct store_object_write *put, const struct value *now)
 {
     return is_owned(put->tree, now) || is_granted(put->grant, now) || was_applied(now);
 }
 
-bool put_refuse(const struct store_put *put, struct error *err)
+bool put_refuse(const struct store_object_write *put, struct error *err)
 {
     const struct object_ref_key *key = &put->key;
     error_set(err, FAULT_SPEC, "NotOurs",

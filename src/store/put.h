@@ -7,9 +7,9 @@
 
 // Is what stands there, `now`, ours to write? Its ownerReferences name the owner of what is put or
 // another object of that kind; or it has the annotation of the grant; or we applied it before.
-bool put_is_ours(const struct store_put *put, const struct value *now);
+bool put_is_ours(const struct store_object_write *put, const struct value *now);
 // The fault of one that is not. False.
-bool put_refuse(const struct store_put *put, struct error *err);
+bool put_refuse(const struct store_object_write *put, struct error *err);
 // What is ours with apiVersion, kind, name and namespace. Shares entries with what was given.
 struct value *put_tree(struct arena *arena, const struct object_ref_key *key,
                        const struct value *ours);

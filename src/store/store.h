@@ -91,20 +91,19 @@ struct store_apply {
     size_t metadata_change_count;
 };
 
-// An object that we make ourselves. Its kind need not be one of those that the store was opened
-// with, and it does not become an object of the store.
-struct store_put {
+// An object that we make, change or remove ourselves.
+struct store_object_write {
     struct object_ref_key key; // names that kind_is_name() takes
-    const struct value *tree;  // all that is ours: metadata (labels, ownerReferences), content
-    const struct value *kept;  // names of `data` that stay as they stand there; list, or NULL
+    const struct value *tree;  // all that is ours: metadata (labels, ownerReferences) and content.
+                               // NULL: the object goes
+    const struct object *seen; // the state that is changed or removed; NULL: no object has the name
+    // Nobody reads objects of that kind, so `seen` is NULL and says nothing: the store looks at
+    // what stands there, and never touches an object that is not ours (put_is_ours). Its kind need
+    // not be one of those that the store was opened with.
+    bool is_unread;
+    // Of an unread object:
+    const struct value *kept; // names of `data` that stay as they stand there; list, or NULL
     const struct metadata_change *grant; // the annotation by which somebody hands it over; or NULL
-};
-
-// The same for a kind that the store was opened with: events report it like any other object.
-struct store_owned_object {
-    struct object_ref_key key;
-    const struct value *tree;
-    const struct object *seen; // the state that it changes; NULL: nothing has that name
 };
 
 // An Event.
@@ -134,11 +133,8 @@ struct store_ops {
                          const struct value *status, store_done *done, void *context);
     void (*remove_finalizer)(struct store *store, const struct object *object, store_done *done,
                              void *context);
-    void (*put)(struct store *store, const struct store_put *put, store_done *done, void *context);
-    void (*put_owned_object)(struct store *store, const struct store_owned_object *owned,
-                             store_done *done, void *context);
-    void (*drop_owned_object)(struct store *store, const struct object *seen, store_done *done,
-                              void *context);
+    void (*write_object)(struct store *store, const struct store_object_write *write,
+                         store_done *done, void *context);
     void (*read_shards)(struct store *store, const char *label, const char *prefix,
                         store_done *done, void *context);
     void (*put_shard)(struct store *store, const struct store_shard_put *put, store_done *done,
@@ -219,30 +215,16 @@ static inline void store_remove_finalizer(struct store *store, const struct obje
 {
     store->ops->remove_finalizer(store, object, done, context);
 }
-// Creates the object if it is absent; else sets our fields and removes those of an earlier put that
-// are not among them, while fields of others stay. An object that exists and is not ours
-// (put_is_ours) is never written: SPEC, reason NotOurs. `put` may die on return; the reply names no
-// object.
-static inline void store_put(struct store *store, const struct store_put *put, store_done *done,
-                             void *context)
+// Creates the object if it is absent; else sets our fields in it, and leaves those of others. What
+// was not seen is never overwritten or removed: a name that is taken, or another state than `seen`,
+// answers RACE, status 409. An unread object that exists and is not ours answers SPEC, reason
+// NotOurs, and of one that is ours the fields go that an earlier write set and this one does not.
+// Removing an object that is gone already is no failure. `write` may be freed on return; the reply
+// names no object: where the kind is read, an event follows the reply or came before it.
+static inline void store_write_object(struct store *store, const struct store_object_write *write,
+                                      store_done *done, void *context)
 {
-    store->ops->put(store, put, done, context);
-}
-// Creates an owned object, or sets our fields in it and leaves those of others. It never overwrites
-// what was not seen: a name that is taken, or another state than `seen`, answers RACE, status 409.
-// `owned` may be freed on return; the reply names no object: an event follows it or came before.
-static inline void store_put_owned_object(struct store *store,
-                                          const struct store_owned_object *owned, store_done *done,
-                                          void *context)
-{
-    store->ops->put_owned_object(store, owned, done, context);
-}
-// Deletes an owned object in the state that was seen, guarded as above. One that is gone already is
-// no failure.
-static inline void store_drop_owned_object(struct store *store, const struct object *seen,
-                                           store_done *done, void *context)
-{
-    store->ops->drop_owned_object(store, seen, done, context);
+    store->ops->write_object(store, write, done, context);
 }
 // All ledger shards with that label (NULL: with any) whose names begin with `prefix`, as they stand
 // now. The texts may be freed on return, as may those of the following.

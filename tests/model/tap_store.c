@@ -53,22 +53,10 @@ static void tap_remove_finalizer(struct store *store, const struct object *objec
     store_remove_finalizer(inner_of(store), object, done, context);
 }
 
-static void tap_put(struct store *store, const struct store_put *put, store_done *done,
-                    void *context)
+static void tap_write_object(struct store *store, const struct store_object_write *write,
+                             store_done *done, void *context)
 {
-    store_put(inner_of(store), put, done, context);
-}
-
-static void tap_put_owned_object(struct store *store, const struct store_owned_object *child,
-                                 store_done *done, void *context)
-{
-    store_put_owned_object(inner_of(store), child, done, context);
-}
-
-static void tap_drop_owned_object(struct store *store, const struct object *seen, store_done *done,
-                                  void *context)
-{
-    store_drop_owned_object(inner_of(store), seen, done, context);
+    store_write_object(inner_of(store), write, done, context);
 }
 
 static void tap_read_shards(struct store *store, const char *label, const char *prefix,
@@ -154,9 +142,7 @@ static const struct store_ops tap_ops = {
     .apply = tap_apply,
     .patch_status = tap_patch_status,
     .remove_finalizer = tap_remove_finalizer,
-    .put = tap_put,
-    .put_owned_object = tap_put_owned_object,
-    .drop_owned_object = tap_drop_owned_object,
+    .write_object = tap_write_object,
     .read_shards = tap_read_shards,
     .put_shard = tap_put_shard,
     .drop_shard = tap_drop_shard,

@@ -352,47 +352,55 @@ bool rig_release(struct rig *rig, const struct object *object)
     return wait_for_answer(rig);
 }
 
+static bool write_object(struct rig *rig, const struct store_object_write *write)
+{
+    rig->is_answered = false;
+    store_write_object(rig->store, write, rig_answered, rig);
+    return wait_for_answer(rig);
+}
+
+static const struct value *tree_of(struct arena *arena, const struct object *owner,
+                                   const char *field, const char *json)
+{
+    char uid[37];
+    object_write_uid(owner, uid);
+    const char *text =
+        arena_printf(arena, "{\"metadata\":{\"ownerReferences\":[{\"uid\":\"%s\"}]},\"%s\":%s}",
+                     uid, field, json);
+    return value_read_json(arena, text_of(text), &value_reply_limits, NULL);
+}
+
 bool rig_put(struct rig *rig, const char *name, const struct object *owner, const char *data,
              const char *kept)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    char uid[37];
-    object_write_uid(owner, uid);
-    const char *json = arena_printf(
-        arena, "{\"metadata\":{\"ownerReferences\":[{\"uid\":\"%s\"}]},\"data\":%s}", uid, data);
-    const struct store_put put = {
-        .key = {kinds[RIG_TOKEN].kind, TEXT("shop"), text_of(name)},
-        .tree = value_read_json(arena, text_of(json), &value_reply_limits, NULL),
-        .kept = kept ? value_read_json(arena, text_of(kept), &value_reply_limits, NULL) : NULL,
-    };
-    rig->is_answered = false;
-    store_put(rig->store, &put, rig_answered, rig);
-    return wait_for_answer(rig);
+    return write_object(
+        rig,
+        &(struct store_object_write){
+            .key = {kinds[RIG_TOKEN].kind, TEXT("shop"), text_of(name)},
+            .tree = tree_of(arena, owner, "data", data),
+            .is_unread = true,
+            .kept = kept ? value_read_json(arena, text_of(kept), &value_reply_limits, NULL) : NULL,
+        });
 }
 
 bool rig_put_owned_object(struct rig *rig, const char *name, const struct object *owner,
                           const char *spec, const struct object *seen)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    char uid[37];
-    object_write_uid(owner, uid);
-    const char *json = arena_printf(
-        arena, "{\"metadata\":{\"ownerReferences\":[{\"uid\":\"%s\"}]},\"spec\":%s}", uid, spec);
-    const struct store_owned_object child = {
-        .key = {kinds[RIG_THING].kind, TEXT("shop"), text_of(name)},
-        .tree = value_read_json(arena, text_of(json), &value_reply_limits, NULL),
-        .seen = seen,
-    };
-    rig->is_answered = false;
-    store_put_owned_object(rig->store, &child, rig_answered, rig);
-    return wait_for_answer(rig);
+    return write_object(rig, &(struct store_object_write){
+                                 .key = {kinds[RIG_THING].kind, TEXT("shop"), text_of(name)},
+                                 .tree = tree_of(arena, owner, "spec", spec),
+                                 .seen = seen,
+                             });
 }
 
 bool rig_drop_owned_object(struct rig *rig, const struct object *seen)
 {
-    rig->is_answered = false;
-    store_drop_owned_object(rig->store, seen, rig_answered, rig);
-    return wait_for_answer(rig);
+    return write_object(rig, &(struct store_object_write){
+                                 .key = {seen->kind, object_namespace(seen), object_name(seen)},
+                                 .seen = seen,
+                             });
 }
 
 const char *rig_get(struct rig *rig, enum rig_kind kind, const char *namespace_, const char *name)

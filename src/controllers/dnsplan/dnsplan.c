@@ -67,13 +67,13 @@ static void read_plan(const struct object *object, struct dnsplan *plan,
 
 // The same may be held again, days after somebody approved it: he did not approve that.
 static bool hold(const struct guarded_removals *hold, const struct object *there,
-                 struct arena *arena, struct owned_object_want *out)
+                 struct arena *arena, struct object_want *out)
 {
     char name[DNSPLAN_NAME_MAX];
     struct dnsplan plan;
     struct dnsplan_status status;
     dnsplan_name_write(text_of(hold->backend), text_of(hold->checksum), name);
-    *out = (struct owned_object_want){
+    *out = (struct object_want){
         .key = {&dnsplan_kind, TEXT(""), text_of(arena_copy_text(arena, name))}};
     if (!there) {
         out->tree = make(arena, hold);
@@ -223,14 +223,10 @@ static bool is_superfluous(const struct reconcile *reconcile)
 
 static void drop(const struct reconcile *reconcile, struct decision *out)
 {
-    struct owned_object_want *owned_object =
-        arena_new_of(reconcile->arena, struct owned_object_want);
-    *owned_object = (struct owned_object_want){
+    *decision_add_object(out, reconcile->arena) = (struct object_want){
         .key = {&dnsplan_kind, TEXT(""), object_name(reconcile->subject)},
         .seen = reconcile->subject,
     };
-    out->owned_objects = owned_object;
-    out->owned_object_count = 1;
 }
 
 static void decide(const struct snapshot *snapshot, void *model, struct decision *out)

@@ -245,13 +245,13 @@ static void old_ones_go(void **state)
     (void)state;
     stands_as("Superseded", "Superseded");
     world.younger = 4;
-    assert_int_equal(decide()->owned_object_count, 0);
+    assert_int_equal(decide()->object_count, 0);
     world.younger = 5;
-    assert_int_equal(decide()->owned_object_count, 1);
-    assert_null(world.decision.owned_objects[0].tree);
-    assert_true(text_is(world.decision.owned_objects[0].key.name, "pihole-home-41f56d72"));
+    assert_int_equal(decide()->object_count, 1);
+    assert_null(world.decision.objects[0].tree);
+    assert_true(text_is(world.decision.objects[0].key.name, "pihole-home-41f56d72"));
     stands_as("Approved", "Approved");
-    assert_int_equal(decide()->owned_object_count, 0);
+    assert_int_equal(decide()->object_count, 0);
 }
 
 // ---- making one ---------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ static const struct guarded_removals guarded_checksum = {"pihole-home", SUM, set
 static void what_is_held_becomes_an_object(void **state)
 {
     (void)state;
-    struct owned_object_want want;
+    struct object_want want;
     struct findings findings = {.arena = world.arena};
     assert_true(dnsplan_controller.ask_approval(&guarded_checksum, NULL, world.arena, &want));
     assert_true(text_is(want.key.name, "pihole-home-41f56d72"));
@@ -313,7 +313,7 @@ static void one_that_is_over_makes_room_for_the_next(void **state)
         {"Expired", true},  {"Superseded", true},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct owned_object_want want;
+        struct object_want want;
         stands_as(rows[i].phase, "Held");
         const struct object *there = plan_made("pihole-home-41f56d72", BEGAN);
         assert_int_equal(

@@ -33,8 +33,6 @@ struct reconcile {
     size_t owned_count;
     struct desired *desired_records;
     size_t desired_count;
-    struct owned_object_want *children;
-    size_t child_count;
     bool is_incomplete; // one that can be made is not there
     const char **problems;
     size_t problem_count;
@@ -69,8 +67,8 @@ static bool is_taken(const struct reconcile *reconcile, const char *name)
     for (size_t i = 0; i < found->count; i++)
         if (text_is(object_name(found->objects[i]), name))
             return true;
-    for (size_t i = 0; i < reconcile->child_count; i++)
-        if (text_is(reconcile->children[i].key.name, name))
+    for (size_t i = 0; i < reconcile->out->object_count; i++)
+        if (text_is(reconcile->out->objects[i].key.name, name))
             return true;
     return false;
 }
@@ -180,7 +178,7 @@ static const struct value *tree_of(const struct reconcile *reconcile,
 }
 
 static const struct decision_line *line_of(const struct reconcile *reconcile, const char *message,
-                                           const struct owned_object_want *child)
+                                           const struct object_want *child)
 {
     struct arena *arena = reconcile->arena;
     struct decision_line *line = arena_new_of(arena, struct decision_line);
@@ -194,13 +192,12 @@ static const struct decision_line *line_of(const struct reconcile *reconcile, co
     return line;
 }
 
-static void add_child(struct reconcile *reconcile, struct owned_object_want child,
-                      const char *message)
+static void add_child(struct reconcile *reconcile, struct object_want child, const char *message)
 {
     child.key.kind = &record_kind;
     child.key.namespace_ = reconcile->in->namespace_;
     child.line = line_of(reconcile, message, &child);
-    reconcile->children[reconcile->child_count++] = child;
+    *decision_add_object(reconcile->out, reconcile->arena) = child;
 }
 
 static void make_record(struct reconcile *reconcile, const struct ingress_source_record *record)
@@ -216,18 +213,16 @@ static void make_record(struct reconcile *reconcile, const struct ingress_source
         return;
     }
     reconcile->is_incomplete = true;
-    add_child(
-        reconcile,
-        (struct owned_object_want){.key.name = text_of(name), .tree = tree_of(reconcile, record)},
-        "record made");
+    add_child(reconcile,
+              (struct object_want){.key.name = text_of(name), .tree = tree_of(reconcile, record)},
+              "record made");
 }
 
 static void drop_record(struct reconcile *reconcile, const struct owned *owned)
 {
-    add_child(
-        reconcile,
-        (struct owned_object_want){.key.name = object_name(owned->object), .seen = owned->object},
-        "record removed");
+    add_child(reconcile,
+              (struct object_want){.key.name = object_name(owned->object), .seen = owned->object},
+              "record removed");
 }
 
 static bool is_going(const struct owned *owned)
@@ -249,9 +244,9 @@ static void keep_record(struct reconcile *reconcile, const struct desired *desir
         return;
     }
     add_child(reconcile,
-              (struct owned_object_want){.key.name = object_name(owned->object),
-                                         .tree = tree_of(reconcile, desired->record),
-                                         .seen = owned->object},
+              (struct object_want){.key.name = object_name(owned->object),
+                                   .tree = tree_of(reconcile, desired->record),
+                                   .seen = owned->object},
               "record changed");
 }
 
@@ -269,8 +264,6 @@ static void drop_others(struct reconcile *reconcile)
 
 static void list_children(struct reconcile *reconcile)
 {
-    reconcile->children = arena_new_array(reconcile->arena, struct owned_object_want,
-                                          reconcile->desired_count + reconcile->owned_count + 1);
     for (size_t i = 0; i < reconcile->desired_count; i++) {
         if (reconcile->desired_records[i].owned)
             keep_record(reconcile, &reconcile->desired_records[i]);
@@ -278,8 +271,6 @@ static void list_children(struct reconcile *reconcile)
             make_record(reconcile, reconcile->desired_records[i].record);
     }
     drop_others(reconcile);
-    reconcile->out->owned_objects = reconcile->children;
-    reconcile->out->owned_object_count = reconcile->child_count;
 }
 
 // ---- telling ------------------------------------------------------------------------------------

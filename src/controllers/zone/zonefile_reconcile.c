@@ -275,18 +275,16 @@ static const struct metadata_change *grant_of(const struct reconcile *reconcile)
 
 static void want_config_map(struct reconcile *reconcile, const struct value *kept)
 {
-    struct object_want *want = arena_new_of(reconcile->arena, struct object_want);
     struct value *tree = value_make(reconcile->arena, VALUE_MAP);
     value_put(reconcile->arena, tree, "metadata.ownerReferences",
               value_copy(reconcile->arena, owners_of(reconcile)));
     value_set(tree, TEXT("data"), reconcile->data);
-    *want = (struct object_want){.kind = &config_map_kind,
-                                 .namespace_ = reconcile->in->namespace_,
-                                 .name = reconcile->spec.config_map,
-                                 .tree = tree,
-                                 .kept = kept,
-                                 .grant = grant_of(reconcile)};
-    reconcile->out->object = want;
+    *decision_add_object(reconcile->out, reconcile->arena) = (struct object_want){
+        .key = {&config_map_kind, reconcile->in->namespace_, reconcile->spec.config_map},
+        .tree = tree,
+        .kept = kept,
+        .grant = grant_of(reconcile),
+    };
 }
 
 static enum reason reason_of_refusal(const struct error *refused)
@@ -299,7 +297,7 @@ static enum reason reason_of_refusal(const struct error *refused)
 static void set_refused(struct reconcile *reconcile)
 {
     const struct error *refused = reconcile->in->refused;
-    if (!refused || !reconcile->out->object)
+    if (!refused || !reconcile->out->object_count)
         return;
     keep_status(reconcile);
     buffer_clear(&reconcile->problems);

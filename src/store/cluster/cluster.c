@@ -144,22 +144,10 @@ static void cluster_remove_finalizer(struct store *store, const struct object *o
     writes_remove_finalizer(of(store), object, done, context);
 }
 
-static void cluster_put(struct store *store, const struct store_put *put, store_done *done,
-                        void *context)
+static void cluster_write_object(struct store *store, const struct store_object_write *write,
+                                 store_done *done, void *context)
 {
-    writes_put(of(store), put, done, context);
-}
-
-static void cluster_put_owned_object(struct store *store, const struct store_owned_object *child,
-                                     store_done *done, void *context)
-{
-    writes_put_owned_object(of(store), child, done, context);
-}
-
-static void cluster_drop_owned_object(struct store *store, const struct object *seen,
-                                      store_done *done, void *context)
-{
-    writes_drop_owned_object(of(store), seen, done, context);
+    writes_write_object(of(store), write, done, context);
 }
 
 static void cluster_read_shards(struct store *store, const char *label, const char *prefix,
@@ -409,9 +397,7 @@ static const struct store_ops cluster_ops = {
     .apply = cluster_apply,
     .patch_status = cluster_patch_status,
     .remove_finalizer = cluster_remove_finalizer,
-    .put = cluster_put,
-    .put_owned_object = cluster_put_owned_object,
-    .drop_owned_object = cluster_drop_owned_object,
+    .write_object = cluster_write_object,
     .read_shards = cluster_read_shards,
     .put_shard = cluster_put_shard,
     .drop_shard = cluster_drop_shard,

@@ -150,12 +150,8 @@ void writes_patch_status(struct cluster *cluster, const struct object *object,
 bool writes_are_full(const struct cluster *cluster, bool is_urgent);
 void writes_remove_finalizer(struct cluster *cluster, const struct object *object, store_done *done,
                              void *context);
-void writes_put(struct cluster *cluster, const struct store_put *put, store_done *done,
-                void *context);
-void writes_put_owned_object(struct cluster *cluster, const struct store_owned_object *child,
-                             store_done *done, void *context);
-void writes_drop_owned_object(struct cluster *cluster, const struct object *seen, store_done *done,
-                              void *context);
+void writes_write_object(struct cluster *cluster, const struct store_object_write *wanted,
+                         store_done *done, void *context);
 void writes_get(struct cluster *cluster, const struct object_ref_key *key, store_done *done,
                 void *context);
 void writes_put_shard(struct cluster *cluster, const struct store_shard_put *put, store_done *done,

@@ -457,11 +457,12 @@ static void put(struct bench *bench, const char *json, const char *kept)
     value_put(arena, tree, "metadata.ownerReferences",
               read_json(arena, "[{\"apiVersion\":\"" GROUP "/v1\",\"kind\":\"Note\","
                                "\"name\":\"zones\",\"uid\":\"1\"}]"));
-    store_put(bench->store,
-              &(struct store_put){.key = key_of(&model_config_map_kind, "zones"),
-                                  .tree = tree,
-                                  .kept = kept ? read_json(arena, kept) : NULL},
-              on_reply, bench);
+    store_write_object(bench->store,
+                       &(struct store_object_write){.key = key_of(&model_config_map_kind, "zones"),
+                                                    .tree = tree,
+                                                    .is_unread = true,
+                                                    .kept = kept ? read_json(arena, kept) : NULL},
+                       on_reply, bench);
     pass(bench, 100);
 }
 
@@ -521,9 +522,9 @@ static void put_owned_object(struct bench *bench, const char *name, const char *
 {
     const char *json = arena_printf(
         bench->arena, "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"text\":\"%s\"}}", text);
-    store_put_owned_object(
+    store_write_object(
         bench->store,
-        &(struct store_owned_object){
+        &(struct store_object_write){
             .key = key_of(&note_kind, name),
             .tree = value_read_json(bench->arena, text_of(json), &value_reply_limits, NULL),
             .seen = seen},
@@ -533,7 +534,11 @@ static void put_owned_object(struct bench *bench, const char *name, const char *
 
 static void drop_owned_object(struct bench *bench, const struct object *seen)
 {
-    store_drop_owned_object(bench->store, seen, on_reply, bench);
+    store_write_object(
+        bench->store,
+        &(struct store_object_write){.key = {seen->kind, object_namespace(seen), object_name(seen)},
+                                     .seen = seen},
+        on_reply, bench);
     pass(bench, SECOND);
 }
 

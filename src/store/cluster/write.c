@@ -102,8 +102,8 @@ static char *collection_of(const struct object_ref_key *key)
     return buffer_steal(&path);
 }
 
-void writes_put(struct cluster *cluster, const struct store_put *put, store_done *done,
-                void *context)
+static void put_unread(struct cluster *cluster, const struct store_object_write *put,
+                       store_done *done, void *context)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct write *write = write_new(cluster, WRITE_PUT, &put->key, done, context);
@@ -120,7 +120,7 @@ void writes_put(struct cluster *cluster, const struct store_put *put, store_done
     writes_enqueue(write);
 }
 
-static void create_child(struct cluster *cluster, const struct store_owned_object *child,
+static void create_child(struct cluster *cluster, const struct store_object_write *child,
                          store_done *done, void *context)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -130,23 +130,16 @@ static void create_child(struct cluster *cluster, const struct store_owned_objec
     writes_enqueue(write);
 }
 
-void writes_put_owned_object(struct cluster *cluster, const struct store_owned_object *child,
-                             store_done *done, void *context)
+void writes_write_object(struct cluster *cluster, const struct store_object_write *wanted,
+                         store_done *done, void *context)
 {
-    if (!child->seen) {
-        create_child(cluster, child, done, context);
+    if (wanted->is_unread || !wanted->seen) {
+        (wanted->is_unread ? put_unread : create_child)(cluster, wanted, done, context);
         return;
     }
-    struct write *write = write_to(cluster, WRITE_CHANGE, child->seen, done, context);
-    write->body = write_body_change(child);
-    writes_enqueue(write);
-}
-
-void writes_drop_owned_object(struct cluster *cluster, const struct object *seen, store_done *done,
-                              void *context)
-{
-    struct write *write = write_to(cluster, WRITE_DROP, seen, done, context);
-    write->body = write_body_drop(seen);
+    enum write_type type = wanted->tree ? WRITE_CHANGE : WRITE_DROP;
+    struct write *write = write_to(cluster, type, wanted->seen, done, context);
+    write->body = wanted->tree ? write_body_change(wanted) : write_body_drop(wanted->seen);
     writes_enqueue(write);
 }
 

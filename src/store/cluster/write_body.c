@@ -165,7 +165,7 @@ char *write_body_next(const struct write *write, const struct value *tree)
     return write->body ? mem_copy_text(write->body) : NULL;
 }
 
-char *write_body_change(const struct store_owned_object *child)
+char *write_body_change(const struct store_object_write *child)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *root = value_copy(arena, child->tree);

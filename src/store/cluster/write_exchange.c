@@ -215,7 +215,7 @@ static bool is_ours(const struct write *write, const struct value *tree, struct 
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct value *wanted = write_body_wanted(arena, write);
     const struct metadata_change grant = {.key = write->grant_key, .value = write->grant_value};
-    const struct store_put put = {
+    const struct store_object_write put = {
         .key = {write->put_kind, value_text_at(wanted, "metadata.namespace"),
                 value_text_at(wanted, "metadata.name")},
         .tree = wanted,

@@ -93,7 +93,7 @@ char *write_body_apply(const struct write *write, const struct store_apply *appl
 // The merge patch of the labels and annotations that are to go; NULL: none is.
 char *write_body_clear(const struct store_apply *apply);
 // The patch of a child, if it still is the state that was seen.
-char *write_body_change(const struct store_owned_object *child);
+char *write_body_change(const struct store_object_write *child);
 char *write_body_drop(const struct object *seen);
 char *write_body_drop_shard(const char *version);
 // PUT: whose the object is, and nothing else. What is applied later is ours by that alone, and can

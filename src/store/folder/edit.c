@@ -6,7 +6,7 @@
 static bool edit(struct generated *children, const struct object_ref_key *key,
                  const struct value *fields, struct error *err)
 {
-    const struct store_put put = {.key = *key, .tree = fields};
+    const struct store_object_write put = {.key = *key, .tree = fields};
     if (generated_has(children, key))
         return generated_patch(children, &put, err);
     return error_set(err, FAULT_RACE, "NotFound", "%s %.*s is gone", key->kind->name,

@@ -82,22 +82,10 @@ static void folder_remove_finalizer(struct store *store, const struct object *ob
     write_remove_finalizer(of(store), object, done, context);
 }
 
-static void folder_put(struct store *store, const struct store_put *put, store_done *done,
-                       void *context)
+static void folder_write_object(struct store *store, const struct store_object_write *write,
+                                store_done *done, void *context)
 {
-    write_put(of(store), put, done, context);
-}
-
-static void folder_put_owned_object(struct store *store, const struct store_owned_object *child,
-                                    store_done *done, void *context)
-{
-    write_put_owned_object(of(store), child, done, context);
-}
-
-static void folder_drop_owned_object(struct store *store, const struct object *seen,
-                                     store_done *done, void *context)
-{
-    write_drop_owned_object(of(store), seen, done, context);
+    write_object(of(store), write, done, context);
 }
 
 static void folder_read_shards(struct store *store, const char *label, const char *prefix,
@@ -218,9 +206,7 @@ static const struct store_ops folder_ops = {
     .apply = folder_apply,
     .patch_status = folder_patch_status,
     .remove_finalizer = folder_remove_finalizer,
-    .put = folder_put,
-    .put_owned_object = folder_put_owned_object,
-    .drop_owned_object = folder_drop_owned_object,
+    .write_object = folder_write_object,
     .read_shards = folder_read_shards,
     .put_shard = folder_put_shard,
     .drop_shard = folder_drop_shard,

@@ -27,7 +27,7 @@ struct store *folder_new(const struct world *world, const struct folder_options 
 // Who leads in our place: "process 4711"; NULL: nobody. Lives until the next call.
 const char *folder_holder(struct store *store);
 
-// Somebody edits an object that Signpost made there (store_put_owned_object): its file gets these
+// Somebody edits an object that Signpost made there (store_write_object): its file gets these
 // fields, whoever leads. Fault RACE where there is none.
 bool folder_edit(const struct folder_options *options, const struct object_ref_key *key,
                  const struct value *fields, struct error *err);

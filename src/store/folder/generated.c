@@ -127,7 +127,8 @@ static bool write_tree(struct generated *generated, const struct kind *kind, con
     return true;
 }
 
-bool generated_put(struct generated *generated, const struct store_put *put, struct error *err)
+bool generated_put(struct generated *generated, const struct store_object_write *put,
+                   struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER path = {0};
@@ -141,7 +142,8 @@ bool generated_put(struct generated *generated, const struct store_put *put, str
     return write_tree(generated, put->key.kind, path.at, tree, err);
 }
 
-bool generated_patch(struct generated *generated, const struct store_put *put, struct error *err)
+bool generated_patch(struct generated *generated, const struct store_object_write *put,
+                     struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER path = {0};

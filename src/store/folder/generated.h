@@ -31,9 +31,11 @@ struct generated {
 void generated_init(struct generated *generated, struct disk *disk, const char *folder);
 void generated_done(struct generated *generated);
 // Fails, and writes nothing, if the existing file cannot be read or is not Signpost's.
-bool generated_put(struct generated *generated, const struct store_put *put, struct error *err);
+bool generated_put(struct generated *generated, const struct store_object_write *put,
+                   struct error *err);
 // The same, but leaves fields that `put` does not name as they are.
-bool generated_patch(struct generated *generated, const struct store_put *put, struct error *err);
+bool generated_patch(struct generated *generated, const struct store_object_write *put,
+                     struct error *err);
 bool generated_has(const struct generated *generated, const struct object_ref_key *key);
 // It is no error if there is no such file.
 bool generated_drop(struct generated *generated, const struct object_ref_key *key,

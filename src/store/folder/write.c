@@ -572,17 +572,6 @@ void write_patch_status(struct folder *folder, const struct object *object,
 
 // ---- what we make ourselves ---------------------------------------------------------------------
 
-void write_put(struct folder *folder, const struct store_put *put, store_done *done, void *context)
-{
-    struct error err = {0};
-    struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
-    bool is_ok = folder->has_reported_leading ? generated_put(&folder->generated, put, &err)
-                                              : refuse_standby(folder, &err);
-    if (!is_ok)
-        request.error = mem_copy(&err, sizeof err);
-    add_request(folder, request);
-}
-
 // Is the state that was seen the latest, and does it stand in a file of ours?
 static bool check_child(const struct folder *folder, const struct object *seen, struct error *err)
 {
@@ -609,35 +598,33 @@ static bool check_absent(const struct folder *folder, const struct object_ref_ke
     return false;
 }
 
-static void answer_child(struct folder *folder, bool is_ok, const struct error *err,
-                         store_done *done, void *context)
+static bool write_unread(struct folder *folder, const struct store_object_write *write,
+                         struct error *err)
 {
+    return folder->has_reported_leading ? generated_put(&folder->generated, write, err)
+                                        : refuse_standby(folder, err);
+}
+
+static bool write_child(struct folder *folder, const struct store_object_write *write,
+                        struct error *err)
+{
+    if (!write->tree)
+        return check_child(folder, write->seen, err)
+                   ? generated_drop(&folder->owned_objects, &write->key, err)
+                   : err->status == 404;
+    return (write->seen ? check_child(folder, write->seen, err)
+                        : check_absent(folder, &write->key, err)) &&
+           generated_patch(&folder->owned_objects, write, err);
+}
+
+void write_object(struct folder *folder, const struct store_object_write *write, store_done *done,
+                  void *context)
+{
+    struct error err = {0};
     struct request request = {.type = REQUEST_ANSWER, .done = done, .context = context};
-    if (!is_ok)
-        request.error = mem_copy(err, sizeof *err);
+    if (!(write->is_unread ? write_unread : write_child)(folder, write, &err))
+        request.error = mem_copy(&err, sizeof err);
     add_request(folder, request);
-}
-
-void write_put_owned_object(struct folder *folder, const struct store_owned_object *child,
-                            store_done *done, void *context)
-{
-    struct error err = {0};
-    const struct store_put put = {.key = child->key, .tree = child->tree};
-    bool is_ok = (child->seen ? check_child(folder, child->seen, &err)
-                              : check_absent(folder, &child->key, &err)) &&
-                 generated_patch(&folder->owned_objects, &put, &err);
-    answer_child(folder, is_ok, &err, done, context);
-}
-
-void write_drop_owned_object(struct folder *folder, const struct object *seen, store_done *done,
-                             void *context)
-{
-    struct error err = {0};
-    const struct object_ref_key key = {seen->kind, object_namespace(seen), object_name(seen)};
-    bool is_ok = check_child(folder, seen, &err)
-                     ? generated_drop(&folder->owned_objects, &key, &err)
-                     : err.status == 404;
-    answer_child(folder, is_ok, &err, done, context);
 }
 
 // ---- pages of ledgers ---------------------------------------------------------------------------

@@ -11,11 +11,8 @@ void write_remove_finalizer(struct folder *folder, const struct object *object, 
                             void *context);
 void write_patch_status(struct folder *folder, const struct object *object,
                         const struct value *status, store_done *done, void *context);
-void write_put(struct folder *folder, const struct store_put *put, store_done *done, void *context);
-void write_put_owned_object(struct folder *folder, const struct store_owned_object *child,
-                            store_done *done, void *context);
-void write_drop_owned_object(struct folder *folder, const struct object *seen, store_done *done,
-                             void *context);
+void write_object(struct folder *folder, const struct store_object_write *write, store_done *done,
+                  void *context);
 void write_get(struct folder *folder, const struct object_ref_key *key, store_done *done,
                void *context);
 void write_read_shards(struct folder *folder, const char *prefix, store_done *done, void *context);
