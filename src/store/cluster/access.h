@@ -8,9 +8,9 @@
 #include "store/cluster/api.h"
 #include "store/store.h"
 
-// Which rights do we lack? A SelfSubjectAccessReview for each verb of each row, one after the other
-// from the start on; what is missing is asked for again each minute, so that a rule that was added
-// is noticed. A server that does not answer such questions is believed to allow all.
+// Finds out which rights Signpost lacks, by a SelfSubjectAccessReview for each verb of each row,
+// one after the other. A missing right is checked again each minute, so that a rule that was added
+// is noticed. A server that does not answer such reviews is assumed to allow everything.
 
 enum { ACCESS_QUESTIONS_MAX = 4096 };
 
@@ -27,10 +27,11 @@ struct access_options {
 struct access *access_new(const struct access_options *options);
 void access_start(struct access *access);
 void access_free(struct access *access); // accepts NULL
-// Was everything answered once, or given up? (What was found missing is asked for even then.)
+// Has the server answered each review once, or was that given up? (Missing rights are checked again
+// even then.)
 bool access_is_over(const struct access *access);
-// Why it was given up, so that nobody knows what is missing; NULL: it was not.
+// Why it was given up, so that missing rights are not known. NULL: it was not.
 const char *access_fault(const struct access *access);
-// One line for each missing verb, with the rule to add; texts live until the next call. Of Events,
-// of objects that ours name and of dispensable kinds it is advice.
+// One check for each missing verb, with the rule to add; its texts live until the next call. It is
+// only advice for Events, for objects that ours name, and for dispensable kinds.
 size_t access_checks(struct access *access, struct store_check *out, size_t capacity);

@@ -12,14 +12,14 @@
 #include "store/cluster/kubeconfig.h"
 #include "store/store.h"
 
-// An API server as we talk to it: the address, TLS, our credentials with their rotation, and what
-// its replies mean to us. Paths go out as given, behind the server's own prefix.
+// A client of one API server: address, TLS, credentials with their rotation, and the meaning of
+// replies. Paths are sent as given, after the server's own prefix.
 
 struct api;
-// Takes `access` over.
+// Takes ownership of `access`.
 struct api *api_new(const struct world *world, struct log *log, struct kube_access *access);
 void api_free(struct api *api); // calls under way end without their callback
-// Credentials, CA and client certificate are read anew (SIGHUP).
+// Reads credentials, CA and client certificate again (SIGHUP).
 void api_reload(struct api *api);
 
 enum { API_TIMEOUT_MS = 60 * 1000, API_FOREVER = -1 };
@@ -41,10 +41,11 @@ struct api_request {
 // Lives for the length of the callback.
 struct api_reply {
     bool is_ok; // 2xx
-    // Otherwise: fault, retry_ms (from Retry-After; after a 401 it grows to 30 s), status, code
-    // (reason of the Status body, such as Expired), text. A Status becomes its message; of a 403 it
-    // stands behind who said no: rights, a quota, admission. Where the object was deleted and made
-    // again under the uid that guards a write, the error's status is 409, whatever the server said.
+    // Set otherwise: fault, retry_ms (from Retry-After; after a 401 it grows to 30 s), status, code
+    // (the reason of the Status body, such as Expired) and text, which is the Status' message; for
+    // a 403 after a word on what refused: rights, a quota, or admission. If the object was deleted
+    // and created again since the uid that guards the write, the status is 409 whatever the server
+    // said.
     struct error error;
     int status;           // 0: no reply
     bool is_fate_unknown; // of a write: it may have taken effect all the same
@@ -53,16 +54,16 @@ struct api_reply {
     const char *audit_id; // finds the request in the server's audit log; or "". For error logs
 };
 typedef void api_done(void *context, const struct api_reply *reply);
-// Does the server itself say that the object of this path is not there? A 404 without a Status is
-// that of a server that starts, or of a proxy.
+// Does the API server itself say that there is no object at this path? A 404 without a Status comes
+// from a server that is starting, or from a proxy.
 static inline bool api_reply_is_absent(const struct api_reply *reply)
 {
     return reply->status == 404 && text_is(text_of(reply->error.code), "NotFound");
 }
 
 struct api_call;
-// `done` comes once, never from within api_send. A 401 asks for a fresh credential and is tried
-// once more before it is reported (fault AUTH).
+// Sends a request. `done` is called once, never from within api_send(). After a 401 the request is
+// sent once more with a fresh credential before it is reported (fault AUTH).
 struct api_call *api_send(struct api *api, const struct api_request *request, api_done *done,
                           void *context);
 void api_cancel(struct api *api, struct api_call *call); // no callback follows
@@ -71,17 +72,17 @@ void api_cancel(struct api *api, struct api_call *call); // no callback follows
 // empty, sub NULL. Segments are escaped.
 void api_path(struct buffer *out, const struct kind *kind, struct text namespace_, struct text name,
               const char *sub);
-// The same in another version of the kind than its own.
+// The same with another version of the kind than the one of its table.
 void api_version_path(struct buffer *out, const struct kind *kind, const char *version,
                       struct text namespace_, struct text name, const char *sub);
 void api_query_escape(struct buffer *out, struct text text);
 
-// Puts before the error of a reply, for who looks once: which server it is, where we have that and
-// our credential from, and whether it was reached at all.
+// For commands that read once: puts before the error of a reply which server it is, where its
+// address and the credential come from, and whether it was reached at all.
 void api_blame(const struct api *api, struct error *err);
 
-// One line of /readyz: are our credentials taken?
+// One line of /readyz: does the server accept our credentials?
 struct store_check api_check(const struct api *api);
-// A request of ours waited so long for a limit that is its sender's.
+// Counts how long a request waited for the sender's own rate limit.
 void api_count_wait(struct api *api, const char *method, int64_t waited_ms);
 void api_write_metrics(const struct api *api, struct buffer *out); // rest_client_*

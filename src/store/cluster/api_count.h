@@ -5,7 +5,7 @@
 #include "base/metric.h"
 #include "base/text.h"
 
-// What was asked of an API server and how it went, as client-go counts it: rest_client_*.
+// Counts requests to an API server and their results as client-go does: rest_client_*.
 
 enum { API_METHODS = 6 }; // those of API requests, and "other"
 
@@ -27,6 +27,6 @@ void api_counts_done(struct api_counts *counts);
 // A duration below 0 is not counted (a watch).
 void api_counts_add(struct api_counts *counts, const char *method, int code, int64_t duration_ms);
 void api_counts_add_retry(struct api_counts *counts, const char *method);
-// For our own limit of requests a second.
+// Counts a wait for our own limit of requests a second.
 void api_counts_add_wait(struct api_counts *counts, const char *method, int64_t waited_ms);
 void api_counts_write(const struct api_counts *counts, const char *host, struct buffer *out);

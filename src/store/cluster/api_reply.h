@@ -4,9 +4,9 @@
 #include "io/http.h"
 #include "store/cluster/api.h"
 
-// What an API server's answer, or its silence, means to us: the table of faults. Pure.
+// Maps a reply of an API server, or its absence, to an error: the table of faults. Pure.
 
-// What was asked, as far as the meaning depends on it.
+// The part of the request on which the meaning of a reply depends.
 struct api_question {
     const char *method;
     bool is_json_patch; // a failed `test` comes as 422

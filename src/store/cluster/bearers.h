@@ -7,10 +7,11 @@
 #include "io/world.h"
 #include "store/cluster/api.h"
 
-// Who bears this token, and may they `get` this path? The API server is asked with a TokenReview
-// and then a SubjectAccessReview; what it says of a token is good for 60 s. Of tokens only the
-// SHA-256 is kept, of 64 at most. Of eight that were never allowed is asked at a time, of two for
-// one source, and of two a second for it; those that were (the last 32) wait for none of them.
+// Checks bearer tokens: whether their user may `get` a path. The API server answers a TokenReview
+// and then a SubjectAccessReview; its answer counts for 60 s. Only the SHA-256 of a token is kept,
+// of 64 tokens at most. Tokens that were never allowed are limited: eight checks at a time, two of
+// them for one source address, and two a second for it. The last 32 that were allowed never wait
+// for those.
 //
 //     struct bearers *bearers = bearers_new(world, api, "/metrics");
 //     bearers_ask(bearers, &(struct bearer){token, source}, judged, exchange);
@@ -19,9 +20,9 @@ extern const struct kube_right bearers_rights[];
 
 enum bearer_result {
     BEARER_ALLOWED,
-    BEARER_UNKNOWN,   // no token of this cluster
-    BEARER_FORBIDDEN, // known, and may not
-    BEARER_UNSURE,    // the API server did not say, or too many ask: try again
+    BEARER_UNKNOWN,   // not a token of this cluster
+    BEARER_FORBIDDEN, // the user is known, and may not
+    BEARER_UNSURE,    // the API server did not answer, or too many checks wait: try again
 };
 struct bearer {
     struct text token;
@@ -31,9 +32,9 @@ typedef void bearer_judged(void *asker, enum bearer_result result);
 
 struct bearers;
 struct bearers *bearers_new(const struct world *world, struct api *api, const char *path);
-void bearers_free(struct bearers *bearers); // accepts NULL; who waits is not called
-// Calls `judged` once: at once with what is known, or later.
+void bearers_free(struct bearers *bearers); // accepts NULL; waiting callbacks are dropped
+// Calls `judged` once: from within if the answer is known, else later.
 void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_judged *judged,
                  void *asker);
-// Does not wait any more.
+// Drops a waiting callback.
 void bearers_forget(struct bearers *bearers, const void *asker);

@@ -13,19 +13,19 @@
 #include "store/cluster/lease.h"
 #include "store/store.h"
 
-// A Kubernetes API server as a store: one list and watch for each kind, writes with a window, the
-// Lease that says who may write elsewhere, events.
+// A Kubernetes API server as a store: a list and watch for each kind, writes with a limit of
+// requests in flight, the Lease that elects the process that may write to servers, and Events.
 
 struct cluster_options {
-    struct kube_access *access;    // taken over, also when opening fails
+    struct kube_access *access;    // owned by the store, also when opening fails
     const char *const *namespaces; // that are watched, NULL-terminated; NULL: all
-    const char *own_namespace;     // where we run
+    const char *own_namespace;     // the namespace of this pod
     const char *lease_namespace;   // where the Lease is
     const char *instance;          // name of this process, for events and the Lease: the pod's
     const struct store_kind *kinds;
     size_t kind_count;
-    // Nothing is written, and it never leads. Of what belongs to the Lease its name counts: the
-    // owner id is looked for there; NULL: it is not needed.
+    // The store only reads, and never leads. The name of the Lease is still used, to find the owner
+    // id; NULL: the owner id is not needed.
     bool is_reading;
     const char *lease_name;
     int64_t lease_duration_ms;
@@ -36,8 +36,8 @@ struct cluster_options {
     unsigned max_in_flight; // of writes
     unsigned rate;          // writes a second; 0: no limit
     unsigned burst;
-    const struct kube_right *rights; // asked for at the start; their texts outlive it. NULL: none
-    // The store cannot go on: the process had better end.
+    const struct kube_right *rights; // checked at the start; their texts outlive it. NULL: none
+    // Called when the store cannot go on; the process should end.
     void (*failed)(void *context, const struct error *err);
     void *context;
 };
@@ -47,8 +47,8 @@ enum { CLUSTER_NAMESPACES_MAX = 8 }; // with a watch of their own; more: one wat
 struct store *cluster_new(const struct world *world, const struct cluster_options *options,
                           struct log *log);
 const char *cluster_address(const struct store *store); // the server's URL
-// For those who talk to the same server.
+// The client, for others that send requests to the same server.
 struct api *cluster_api(struct store *store);
 const struct lease *cluster_lease(const struct store *store);
-// Credentials are read anew (SIGHUP).
+// Reads the credentials again (SIGHUP).
 void cluster_reload(struct store *store);

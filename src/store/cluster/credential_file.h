@@ -7,22 +7,22 @@
 #include "base/log.h"
 #include "base/secret.h"
 
-// One file that holds a credential and is replaced under us: a token, a CA, a certificate, a key.
-// Its last readable content stays in use.
+// A file with a credential that may be replaced at any time: a token, a CA, a certificate or a key.
+// The last content that could be read stays in use.
 
 enum { CREDENTIAL_FILE_MAX = 1024 * 1024 };
 
 struct credential_file {
     const char *path; // NULL: there is none
     const char *what; // "token file"
-    bool is_trimmed;  // blanks at both ends do not belong to it
+    bool is_trimmed;  // blanks at both ends are removed
     struct secret *content;
     int64_t read_ms; // mono, of the last attempt; 0: never
     bool is_warned;
 };
 
-// Reads it. *has_changed is set when the content is another one than before. False when it cannot
-// be read or is empty: one WARN then, until it can be read again.
+// Reads the file. *has_changed is set when the content differs from before. Returns false when it
+// cannot be read or is empty, and logs one WARN until it can be read again.
 bool credential_file_read(struct credential_file *file, int64_t now_ms, struct log *log,
                           bool *has_changed, struct error *err);
 void credential_file_done(struct credential_file *file);

@@ -5,14 +5,15 @@
 #include "base/text.h"
 #include "store/store.h"
 
-// An Event of events.k8s.io/v1 as JSON, each field within the server's limits (128 octets, the
-// note 1024).
+// Writes an Event (events.k8s.io/v1) as JSON, each field within the server's limits: 128 octets,
+// 1024 for the note.
 
-// Which notes are one series: type, action, reason and the object.
+// Identifies a series: a hash of type, action, reason and object.
 uint64_t kube_event_series(const struct kube_event *event);
-uint64_t kube_event_object(const struct kube_event *event); // whose budget it uses
+// Identifies the object whose budget it uses.
+uint64_t kube_event_object(const struct kube_event *event);
 
-// Of the regarded object, or "default".
+// The namespace of the regarded object, or "default".
 struct text kube_event_namespace(const struct kube_event *event);
 // "<regarded name>.<hex of ns>", cut so that it is a name.
 void kube_event_write_name(struct buffer *out, struct text regarded, int64_t unix_ns);
@@ -20,8 +21,8 @@ void kube_event_write_name(struct buffer *out, struct text regarded, int64_t uni
 // object: "apps/v1".
 void kube_event_write_rest(struct buffer *out, const struct kube_event *event, const char *version,
                            const char *instance, int64_t unix_us);
-// The whole, of name, namespace and rest.
+// Appends the whole Event, from its name, namespace and rest.
 void kube_event_write(struct buffer *out, struct text name, struct text namespace_,
                       struct text rest);
-// Merge patch of a series.
+// Appends the merge patch that refreshes a series.
 void kube_event_write_series(struct buffer *out, uint32_t count, int64_t last_unix_us);

@@ -4,8 +4,8 @@
 #include "io/world.h"
 #include "store/cluster/api.h"
 
-// The owner id for who only reads: as the Lease carries it, else as the first leader will derive
-// it. Nothing is written, and a Lease that somebody holds is left alone.
+// Finds the owner id for a store that only reads: the one in the Lease, else the one that the first
+// leader will derive. Nothing is written.
 
 struct owner_look;
 struct owner_look_options {
@@ -15,8 +15,7 @@ struct owner_look_options {
     const char *namespace_; // of the Lease
     const char *name;
     const char *namespaces; // that are watched, sorted, joined by commas; "": all
-    // Once, unless it is freed before. NULL: err names the right that is missing; other failures
-    // are tried again.
+    // Called once. owner_id NULL: err names the missing right; other failures are tried again.
     void (*done)(void *context, const char *owner_id, const struct error *err);
     void *context;
 };

@@ -9,25 +9,25 @@
 #include "io/world.h"
 #include "store/cluster/kubeconfig.h"
 
-// For `signpost status`: all objects of some kinds, once, as whole trees, without opening a store.
-// It wants the rights to list and watch them, and no others. A kind that is not installed has no
-// objects; one that may not be read is left out, and told so.
+// For `signpost status`: reads all objects of some kinds once, as whole trees, without opening a
+// store. It needs the rights to list and watch them. A kind that is not installed has no objects;
+// one that may not be read is left out and reported.
 
 struct cluster_read;
 struct cluster_read_options {
     const struct world *world;
     struct log *log;               // may be NULL
-    struct kube_access *access;    // taken over
+    struct kube_access *access;    // becomes the reader's
     const char *const *namespaces; // NULL-terminated; NULL: all
     const struct kind *const *kinds;
     size_t kind_count;
     int64_t timeout_ms;
-    // Once more where a list broke off and began again.
+    // An object may be reported twice if a list was broken off and began again.
     void (*object)(void *context, const struct kind *kind, const struct value *tree);
-    // Of a list that may not be read: why, and what to do.
+    // Reports a kind that may not be listed: why, and what to do.
     void (*left_out)(void *context, const struct kind *kind, const char *text);
-    // Once, the last call: err NULL when all were told that could be read, else why not: nothing
-    // could, or not in time. Not freed from within.
+    // The last call, once. err NULL: everything that may be read was reported; else why nothing, or
+    // not everything, came in time. The reader must not be freed from within.
     void (*done)(void *context, const struct error *err);
     void *context;
 };

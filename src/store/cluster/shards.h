@@ -2,5 +2,5 @@
 
 #include "base/right.h"
 
-// What it takes to keep pages of ledgers in ConfigMaps of the own namespace.
+// The rights for ledger shards, which are ConfigMaps of the own namespace.
 extern const struct kube_right shard_rights[];

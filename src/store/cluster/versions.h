@@ -4,8 +4,8 @@
 
 #include "base/kind.h"
 
-// Which version of a kind a server has, where there are several: learned by trying, and until then
-// the kind's own. Zeroed, nothing is known yet.
+// Which version of a kind a server has, where there may be several. It is found by trying; until
+// then it is the one of the kind's table. {0} is ready for use.
 
 enum { VERSIONS_KINDS_MAX = 64 };
 
@@ -19,5 +19,6 @@ struct versions {
 const char *versions_find(const struct versions *versions, const struct kind *kind); // "v1"
 void versions_write(struct buffer *out, const struct versions *versions,
                     const struct kind *kind); // "apps/v1"
-// The server does not have that one: the next is it, and behind the last the first.
+// Called when the server does not have the version: goes on to the next one, and from the last to
+// the first.
 void versions_try_behind(struct versions *versions, const struct kind *kind, const char *version);

@@ -8,7 +8,7 @@ struct draft {
     struct arena *arena;
     struct subject subject;
     struct managed managed;
-    struct text unread; // YAML of ours.last_good that was not read yet; see draft_complete
+    struct text unread; // YAML of managed.last_good that is not parsed yet; see draft_complete
     bool is_behind;     // what is kept of it is older than the cached state, or lost
     bool is_aside;      // the last good document holds a secret: never in a status file or a row
 };
