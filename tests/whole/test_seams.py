@@ -124,5 +124,5 @@ def test_the_reference_has_the_new_folders(tree, build, tmp_path):
     _, _, root = tree
     run("scripts/reference", str(tmp_path), cwd=root, SIGNPOST=str(build["signpost"]))
     for page, text in (("kinds.md", "## Steward"), ("conditions.md", "`SomeSilent`"),
-                       ("events.md", "`HousesCounted`"), ("options.md", "--steward-rules")):
+                       ("events.md", "`NoticePutUp`"), ("options.md", "--steward-rules")):
         assert text in (tmp_path / page).read_text()

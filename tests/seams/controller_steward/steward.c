@@ -5,6 +5,7 @@
 #include "kinds/steward/steward_kind.h"
 
 #define DOMAIN "estate.example"
+#define NOTICE_NAMESPACE "estate"
 
 enum { PROBES = 32, GOOD_FOR_MS = 10 * 60 * 1000 };
 enum { TTL_S = 300, SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS };
@@ -142,6 +143,106 @@ static struct rooms ask_houses(struct reconcile *reconcile)
     return rooms;
 }
 
+// ---- the notices --------------------------------------------------------------------------------
+
+struct notice {
+    const char *name;
+    const char *const *keys; // all that a steward ever writes into it, NULL-terminated
+    struct value *data;      // those that it writes now
+};
+
+static const struct object *find_notice(const struct snapshot *snapshot, const char *name)
+{
+    const struct input_objects *notices = &snapshot->inputs[INPUT_NOTICES];
+    for (size_t i = 0; i < notices->count; i++)
+        if (text_is(object_namespace(notices->objects[i]), NOTICE_NAMESPACE) &&
+            text_is(object_name(notices->objects[i]), name))
+            return notices->objects[i];
+    return NULL;
+}
+
+static struct text text_of_key(const struct estate *now, const char *key)
+{
+    for (size_t i = 0; i < now->text_count; i++)
+        if (text_is(now->texts[i].key, key))
+            return now->texts[i].value;
+    return (struct text){0};
+}
+
+// What others write into it beside is theirs.
+static bool is_up(struct reconcile *reconcile, const struct notice *notice,
+                  const struct object *seen)
+{
+    struct estate now;
+    if (!seen)
+        return false;
+    estate_unpack(reconcile->arena, object_spec(seen), &now);
+    for (const char *const *key = notice->keys; *key; key++)
+        if (!text_equal(value_text(value_find(notice->data, *key)), text_of_key(&now, *key)))
+            return false;
+    return true;
+}
+
+static struct value *owners_of(struct reconcile *reconcile)
+{
+    struct arena *arena = reconcile->arena;
+    struct value *owner = value_make(arena, VALUE_MAP);
+    struct value *list = value_make(arena, VALUE_LIST);
+    char uid[37];
+    object_write_uid(reconcile->snapshot->subject, uid);
+    value_put_text(arena, owner, "apiVersion", ESTATE_GROUP "/v1");
+    value_put_text(arena, owner, "kind", steward_kind.name);
+    value_put(arena, owner, "name", value_make_text(arena, reconcile->snapshot->name));
+    value_put_text(arena, owner, "uid", arena_copy_text(arena, uid));
+    value_append(list, owner);
+    return list;
+}
+
+static void keep_notice(struct reconcile *reconcile, const struct notice *notice)
+{
+    struct arena *arena = reconcile->arena;
+    const struct object *seen = find_notice(reconcile->snapshot, notice->name);
+    if (!reconcile->snapshot->inputs[INPUT_NOTICES].is_synced || is_up(reconcile, notice, seen))
+        return;
+    struct value *tree = value_make(arena, VALUE_MAP);
+    value_put_text(arena, tree, "metadata.labels[" ESTATE_LABEL "]", "kept");
+    value_put(arena, tree, "metadata.ownerReferences", owners_of(reconcile));
+    value_set(tree, TEXT("data"), notice->data);
+    struct decision_event *event = arena_new_of(arena, struct decision_event);
+    *event = (struct decision_event){
+        .reason = EVENT_NOTICE_PUT_UP,
+        .text = arena_printf(arena, "the notice %s %s", notice->name, seen ? "changed" : "is up")};
+    *decision_add_object(reconcile->out, arena) = (struct object_want){
+        .key = {&notice_kind, TEXT(NOTICE_NAMESPACE), text_of(notice->name)},
+        .tree = tree,
+        .seen = seen,
+        .event = event,
+    };
+}
+
+static void keep_notices(struct reconcile *reconcile, struct text motto, size_t houses)
+{
+    static const char *const count_keys[] = {"houses", "guests", NULL};
+    static const char *const rule_keys[] = {"motto", "gate", NULL};
+    struct arena *arena = reconcile->arena;
+    size_t guests = reconcile->snapshot->inputs[INPUT_GUESTS].count;
+    const char *gate = reconcile->settings->gate;
+    struct text name = reconcile->snapshot->name;
+    struct notice count = {.name = arena_printf(arena, "%.*s-count", TEXT_ARGS(name)),
+                           .keys = count_keys,
+                           .data = value_make(arena, VALUE_MAP)};
+    struct notice rules = {.name = arena_printf(arena, "%.*s-rules", TEXT_ARGS(name)),
+                           .keys = rule_keys,
+                           .data = value_make(arena, VALUE_MAP)};
+    value_put_text(arena, count.data, "houses", arena_printf(arena, "%zu", houses));
+    value_put_text(arena, count.data, "guests", arena_printf(arena, "%zu", guests));
+    value_put(arena, rules.data, "motto", value_make_text(arena, motto));
+    if (gate)
+        value_put_text(arena, rules.data, "gate", gate);
+    keep_notice(reconcile, &count);
+    keep_notice(reconcile, &rules);
+}
+
 // ---- the status ---------------------------------------------------------------------------------
 
 static void report(struct reconcile *reconcile, const struct steward *before, size_t houses,
@@ -186,6 +287,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
             claim_lines(&reconcile, steward.motto, houses);
             rooms = ask_houses(&reconcile);
         }
+        keep_notices(&reconcile, steward.motto, houses);
         report(&reconcile, &steward, houses, rooms);
     }
     claim_removals(&reconcile);

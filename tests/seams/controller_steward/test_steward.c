@@ -18,6 +18,7 @@
 #include "model/model_backend.h"
 #include "model/model_cluster.h"
 #include "model/model_local.h"
+#include "model/tap_store.h"
 #include "model/virtual_loop.h"
 #include "store/cache.h"
 
@@ -45,6 +46,7 @@ static struct {
     struct store *store;
     struct engine *engine;
     struct arena *arena;
+    struct buffer events; // "the notice ann-count is up\n..."
 } bench;
 
 // ---- the process --------------------------------------------------------------------------------
@@ -54,10 +56,18 @@ static void run(int64_t ms)
     virtual_loop_run_until(bench.loop, loop_mono_ms(bench.loop) + ms);
 }
 
+static void add_event(void *context, const struct kube_event *event)
+{
+    (void)context;
+    if (!strcmp(event->reason, "NoticePutUp"))
+        buffer_printf(&bench.events, "%s\n", event->text);
+}
+
 static void start(void)
 {
     static const void *const settings[] = {&bench.settings};
-    bench.store = model_cluster_new(&bench.world, bench.kinds, kind_count, "steward", NULL);
+    bench.store = tap_store_new(
+        model_cluster_new(&bench.world, bench.kinds, kind_count, "steward", NULL), add_event, NULL);
     bench.engine = engine_new(&(struct engine_options){.world = &bench.world,
                                                        .store = bench.store,
                                                        .controllers = all,
@@ -117,6 +127,7 @@ static int tear_down(void **state)
     model_backend_free(bench.network);
     loop_free(bench.loop);
     arena_free(bench.arena);
+    buffer_done(&bench.events);
     return 0;
 }
 
@@ -180,6 +191,36 @@ static const char *status_text(void)
     return arena_copy(bench.arena, json.at, json.len);
 }
 
+static struct object_ref_key notice_key(const char *name)
+{
+    return (struct object_ref_key){&notice_kind, TEXT("estate"), text_of(name)};
+}
+
+static const struct value *notice(const char *name)
+{
+    const struct object_ref_key key = notice_key(name);
+    return model_server_find(bench.server, bench.arena, &key);
+}
+
+static void expect_notice(const char *name, const char *data)
+{
+    AUTO_BUFFER json = {0};
+    const struct value *found = value_find(notice(name), "data");
+    if (found)
+        value_write_json(&json, found);
+    assert_string_equal(json.len ? json.at : "", data);
+}
+
+// Whatever came first.
+static void expect_event(const char *text, size_t count)
+{
+    size_t found = 0;
+    const char *line = arena_printf(bench.arena, "%s\n", text);
+    for (const char *at = bench.events.len ? bench.events.at : ""; (at = strstr(at, line)); at++)
+        found++;
+    assert_int_equal(found, count);
+}
+
 // ---- tests --------------------------------------------------------------------------------------
 
 static void only_what_has_the_label_is_seen_and_kept(void **state)
@@ -197,7 +238,7 @@ static void only_what_has_the_label_is_seen_and_kept(void **state)
     assert_int_equal(value_int_at(status(), "houses", -1), 1);
     assert_int_equal(cache_count(bench.store->cache, &house_kind), 1);
     assert_int_equal(cache_count(bench.store->cache, &guest_kind), 1);
-    assert_int_equal(cache_count(bench.store->cache, &notice_kind), 0);
+    assert_int_equal(cache_count(bench.store->cache, &notice_kind), 2); // its own
 }
 
 static void a_house_that_gets_the_label_comes_and_one_that_loses_it_goes(void **state)
@@ -330,6 +371,51 @@ static void what_a_steward_had_goes_with_it(void **state)
     expect_book("");
 }
 
+static void two_notices_are_kept_true_each_with_its_event(void **state)
+{
+    (void)state;
+    start();
+    add_steward();
+    run(MINUTE);
+    expect_notice("ann-count", "{\"houses\":\"0\",\"guests\":\"0\"}");
+    expect_notice("ann-rules", "{\"motto\":\"nothing is lost\",\"gate\":\"192.0.2.1:80\"}");
+    expect_event("the notice ann-count is up", 1);
+    expect_event("the notice ann-rules is up", 1);
+    apply("House", "hall", "estate.example/steward: ann", "address: 192.0.2.7");
+    const struct object_ref_key rules = notice_key("ann-rules");
+    assert_true(model_server_edit(bench.server, &rules, "data.motto", "all is lost"));
+    run(MINUTE);
+    expect_notice("ann-count", "{\"houses\":\"1\",\"guests\":\"0\"}");
+    expect_notice("ann-rules", "{\"motto\":\"nothing is lost\",\"gate\":\"192.0.2.1:80\"}");
+    expect_event("the notice ann-count changed", 1);
+    expect_event("the notice ann-rules changed", 1);
+    assert_true(model_server_delete(bench.server, &rules));
+    run(MINUTE);
+    expect_event("the notice ann-rules is up", 2);
+    uint64_t writes = model_server_writes(bench.server);
+    run(9 * MINUTE);
+    assert_int_equal(model_server_writes(bench.server), writes);
+}
+
+static void a_notice_whose_name_is_taken_stays_and_stops_no_other(void **state)
+{
+    (void)state;
+    start();
+    const char *theirs = "{apiVersion: estate.example/v1, kind: Notice, metadata: {name: ann-count,"
+                         " namespace: estate}, data: {houses: many}}";
+    assert_true(model_server_apply_yaml(bench.server, text_of(theirs), NULL));
+    add_steward();
+    run(MINUTE);
+    expect_notice("ann-count", "{\"houses\":\"many\"}");
+    expect_notice("ann-rules", "{\"motto\":\"nothing is lost\",\"gate\":\"192.0.2.1:80\"}");
+    expect_event("the notice ann-count is up", 0);
+    expect_event("the notice ann-rules is up", 1);
+    const struct object_ref_key key = notice_key("ann-count");
+    assert_true(model_server_delete(bench.server, &key));
+    run(MINUTE);
+    expect_event("the notice ann-count is up", 1);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -343,6 +429,8 @@ int main(void)
         TEST(a_program_that_runs_is_killed_when_another_process_leads),
         TEST(each_of_two_hundred_houses_is_asked_and_asked_again_when_its_answer_is_old),
         TEST(what_a_steward_had_goes_with_it),
+        TEST(two_notices_are_kept_true_each_with_its_event),
+        TEST(a_notice_whose_name_is_taken_stays_and_stops_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
