@@ -348,12 +348,18 @@ struct decision_line { // a log line, told as the notes are
 };
 
 // An object that this key makes, changes or removes in the store (store_write_object). Those that
-// are as they shall be are not named: of a kind that the controller reads (its own, or that of an
-// input) `seen` says what is there, and the next snapshots show what became of it; of another, it
-// is wanted until the status, which is written behind it, remembers that it was made.
+// are as they shall be are not named. Fields that others wrote stay in each.
+//
+// Of a kind that the controller reads (its own, or that of an input) `seen` says what is there, and
+// the next snapshots show what became of it. A field that an earlier decision gave and that shall
+// go stands in `tree` as null; one that `tree` does not name stays.
+//
+// An object of another kind is wanted until the status, which is written behind it, remembers that
+// it was made. Fields that an earlier decision gave and that `tree` does not name go. No decision
+// removes such an object: it goes with the owner that its ownerReferences name.
 struct object_want {
     struct object_ref_key key;
-    const struct value *tree;  // all that is ours in it: metadata and content; NULL: it goes
+    const struct value *tree;  // all that is ours in it: metadata and content; NULL: `seen` goes
     const struct object *seen; // as read; NULL: it is not there, or its kind is not read
     // Of a kind that is not read:
     const struct value *kept; // names of `data` that stay as they stand there; list, or NULL

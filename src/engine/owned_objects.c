@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/must.h"
 #include "engine/state.h"
 
 enum {
@@ -213,6 +214,7 @@ static void send(struct engine *engine, uint32_t id, const struct object_want *w
 {
     struct key *key = &engine->keys[id];
     struct object_write *write = object_write_new(engine, id, want, known);
+    must(want->tree || want->seen);
     key->is_writing = true;
     owned_objects_of(key)->left++;
     store_write_object(engine->options.store,

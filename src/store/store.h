@@ -95,7 +95,7 @@ struct store_apply {
 struct store_object_write {
     struct object_ref_key key; // names that kind_is_name() takes
     const struct value *tree;  // all that is ours: metadata (labels, ownerReferences) and content.
-                               // NULL: the object goes
+                               // NULL: the object that was seen goes
     const struct object *seen; // the state that is changed or removed; NULL: no object has the name
     // Nobody reads objects of that kind, so `seen` is NULL and says nothing: the store looks at
     // what stands there, and never touches an object that is not ours (put_is_ours). Its kind need
@@ -215,12 +215,13 @@ static inline void store_remove_finalizer(struct store *store, const struct obje
 {
     store->ops->remove_finalizer(store, object, done, context);
 }
-// Creates the object if it is absent; else sets our fields in it, and leaves those of others. What
-// was not seen is never overwritten or removed: a name that is taken, or another state than `seen`,
-// answers RACE, status 409. An unread object that exists and is not ours answers SPEC, reason
-// NotOurs, and of one that is ours the fields go that an earlier write set and this one does not.
-// Removing an object that is gone already is no failure. `write` may be freed on return; the reply
-// names no object: where the kind is read, an event follows the reply or came before it.
+// Creates the object if it is absent; else sets our fields in it, removes those that `tree` has as
+// null, and leaves all others. What was not seen is never overwritten or removed: a name that is
+// taken, or another state than `seen`, answers RACE, status 409. An unread object that exists and
+// is not ours answers SPEC, reason NotOurs, and of one that is ours the fields go that an earlier
+// write set and this one does not name; it cannot be removed. Removing an object that is gone
+// already is no failure. `write` may be freed on return; the reply names no object: where the kind
+// is read, an event follows the reply or came before it.
 static inline void store_write_object(struct store *store, const struct store_object_write *write,
                                       store_done *done, void *context)
 {

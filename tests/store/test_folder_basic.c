@@ -659,6 +659,11 @@ static void a_child_is_an_object_like_those_of_users(void **state)
                                      rig_thing(rig, "child")));
     rig_run(rig, 300);
     assert_int_equal(rig_thing(rig, "child")->generation, 2);
+    assert_non_null(strstr(rig_read(rig, CHILD), "value:"));
+    assert_true(rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":null}",
+                                     rig_thing(rig, "child")));
+    rig_run(rig, 300);
+    assert_null(strstr(rig_read(rig, CHILD), "value:"));
     assert_true(rig_drop_owned_object(rig, rig_thing(rig, "child")));
     rig_run(rig, 1000);
     assert_null(rig_thing(rig, "child"));

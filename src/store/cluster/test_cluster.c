@@ -517,19 +517,23 @@ static void who_may_not_make_an_object_hears_which(void **state)
 
 // ---- children -----------------------------------------------------------------------------------
 
+static void write_owned_object(struct bench *bench, const char *name, const char *json,
+                               const struct object *seen)
+{
+    store_write_object(bench->store,
+                       &(struct store_object_write){.key = key_of(&note_kind, name),
+                                                    .tree = read_json(bench->arena, json),
+                                                    .seen = seen},
+                       on_reply, bench);
+    pass(bench, SECOND);
+}
+
 static void put_owned_object(struct bench *bench, const char *name, const char *text,
                              const struct object *seen)
 {
     const char *json = arena_printf(
         bench->arena, "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"text\":\"%s\"}}", text);
-    store_write_object(
-        bench->store,
-        &(struct store_object_write){
-            .key = key_of(&note_kind, name),
-            .tree = value_read_json(bench->arena, text_of(json), &value_reply_limits, NULL),
-            .seen = seen},
-        on_reply, bench);
-    pass(bench, SECOND);
+    write_owned_object(bench, name, json, seen);
 }
 
 static void drop_owned_object(struct bench *bench, const struct object *seen)
@@ -565,6 +569,20 @@ static void a_child_is_made_changed_and_dropped_as_it_was_seen(void **state)
     expect_reported(bench, "-a ");
     object_unref(first);
     object_unref(second);
+}
+
+static void null_takes_a_field_out_of_a_child_and_what_is_not_named_stays(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    write_owned_object(bench, "a",
+                       "{\"metadata\":{\"labels\":{\"a\":\"b\",\"c\":\"d\"}},"
+                       "\"spec\":{\"text\":\"1\"}}",
+                       NULL);
+    write_owned_object(bench, "a", "{\"metadata\":{\"labels\":{\"a\":null}}}", note(bench, "a"));
+    expect_replies(bench, "ok:gone ok:gone ");
+    assert_string_equal(stored(bench, "a", "metadata.labels"), "{\"c\":\"d\"}");
+    assert_string_equal(stored(bench, "a", "spec.text"), "\"1\"");
 }
 
 static void a_child_is_not_made_over_what_others_have_made(void **state)
@@ -1177,6 +1195,7 @@ int main(void)
         TEST(what_is_kept_is_read_and_sent_again),
         TEST(who_may_not_make_an_object_hears_which),
         TEST(a_child_is_made_changed_and_dropped_as_it_was_seen),
+        TEST(null_takes_a_field_out_of_a_child_and_what_is_not_named_stays),
         TEST(a_child_is_not_made_over_what_others_have_made),
         TEST(a_child_that_was_made_again_by_others_is_not_dropped),
         TEST(a_reply_before_its_event_is_not_told_twice),

@@ -198,6 +198,17 @@ static struct value *owners_of(struct reconcile *reconcile)
     return list;
 }
 
+// What it wrote before and does not write any more goes.
+static struct value *data_of(struct reconcile *reconcile, const struct notice *notice,
+                             const struct object *seen)
+{
+    struct value *data = value_copy(reconcile->arena, notice->data);
+    for (const char *const *key = notice->keys; seen && *key; key++)
+        if (!value_find(data, *key))
+            value_set(data, text_of(*key), value_make(reconcile->arena, VALUE_NULL));
+    return data;
+}
+
 static void keep_notice(struct reconcile *reconcile, const struct notice *notice)
 {
     struct arena *arena = reconcile->arena;
@@ -207,7 +218,7 @@ static void keep_notice(struct reconcile *reconcile, const struct notice *notice
     struct value *tree = value_make(arena, VALUE_MAP);
     value_put_text(arena, tree, "metadata.labels[" ESTATE_LABEL "]", "kept");
     value_put(arena, tree, "metadata.ownerReferences", owners_of(reconcile));
-    value_set(tree, TEXT("data"), notice->data);
+    value_set(tree, TEXT("data"), data_of(reconcile, notice, seen));
     struct decision_event *event = arena_new_of(arena, struct decision_event);
     *event = (struct decision_event){
         .reason = EVENT_NOTICE_PUT_UP,

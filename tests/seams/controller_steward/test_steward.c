@@ -397,6 +397,25 @@ static void two_notices_are_kept_true_each_with_its_event(void **state)
     assert_int_equal(model_server_writes(bench.server), writes);
 }
 
+static void a_text_that_a_notice_has_no_more_goes_and_that_of_others_stays(void **state)
+{
+    (void)state;
+    start();
+    add_steward();
+    run(MINUTE);
+    const struct object_ref_key rules = notice_key("ann-rules");
+    assert_true(model_server_edit(bench.server, &rules, "data.theirs", "no cats"));
+    stop();
+    bench.settings.gate = NULL;
+    start();
+    run(MINUTE);
+    expect_notice("ann-rules", "{\"motto\":\"nothing is lost\",\"theirs\":\"no cats\"}");
+    expect_event("the notice ann-rules changed", 1);
+    uint64_t writes = model_server_writes(bench.server);
+    run(9 * MINUTE);
+    assert_int_equal(model_server_writes(bench.server), writes);
+}
+
 static void a_notice_whose_name_is_taken_stays_and_stops_no_other(void **state)
 {
     (void)state;
@@ -430,6 +449,7 @@ int main(void)
         TEST(each_of_two_hundred_houses_is_asked_and_asked_again_when_its_answer_is_old),
         TEST(what_a_steward_had_goes_with_it),
         TEST(two_notices_are_kept_true_each_with_its_event),
+        TEST(a_text_that_a_notice_has_no_more_goes_and_that_of_others_stays),
         TEST(a_notice_whose_name_is_taken_stays_and_stops_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
