@@ -210,18 +210,40 @@ static void was_read_back(struct write *write, const struct value *tree)
     writes_fail(write, write->error);
 }
 
+// `tree`: what stands there; NULL: something that is not read.
 static bool is_ours(const struct write *write, const struct value *tree, struct error *error)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct value *wanted = write_body_wanted(arena, write);
     const struct metadata_change grant = {.key = write->grant_key, .value = write->grant_value};
     const struct store_object_write put = {
-        .key = {write->put_kind, value_text_at(wanted, "metadata.namespace"),
+        .key = {write->put_kind ? write->put_kind : write->kind->kind,
+                value_text_at(wanted, "metadata.namespace"),
                 value_text_at(wanted, "metadata.name")},
         .tree = wanted,
         .grant = write->grant_key ? &grant : NULL,
     };
-    return put_is_ours(&put, tree) || put_refuse(&put, error);
+    return (tree && put_is_ours(&put, tree)) || put_refuse(&put, error);
+}
+
+static void refuse_write(struct write *write, const struct error *error)
+{
+    free(steal(write->name)); // the text begins with it
+    writes_fail(write, error);
+}
+
+// By an object that no selector matches: no event will ever show it.
+static bool is_name_taken(const struct write *write, const struct api_reply *reply)
+{
+    return write->type == WRITE_CREATE && write->kind->selectors[0] && !reply->is_ok &&
+           reply->error.status == 409;
+}
+
+static void name_was_taken(struct write *write)
+{
+    struct error error = {0};
+    is_ours(write, NULL, &error);
+    refuse_write(write, &error);
 }
 
 // Others wrote there: the body is made beside that, if it still is the state that was seen.
@@ -229,8 +251,7 @@ static void was_read(struct write *write, const struct value *tree)
 {
     struct error error = {0};
     if (write->type == WRITE_PUT && !is_ours(write, tree, &error)) {
-        free(steal(write->name)); // the text begins with it
-        writes_fail(write, &error);
+        refuse_write(write, &error);
         return;
     }
     struct text version = value_text_at(value_find(tree, "metadata"), "resourceVersion");
@@ -279,6 +300,8 @@ static void replied(void *context, const struct api_reply *reply)
         succeed(write, NULL);
     else if (!reply->is_ok && (wait_and_try(write, &reply->error) || read_back(write, reply)))
         return;
+    else if (is_name_taken(write, reply))
+        name_was_taken(write);
     else if (!reply->is_ok)
         writes_fail(write, &reply->error);
     else if (!tree)

@@ -262,14 +262,20 @@ static void report(struct reconcile *reconcile, const struct steward *before, si
     bool is_all = rooms.answered == houses;
     const struct object *subject = reconcile->snapshot->subject;
     struct conditions conditions = {0};
-    conditions_set(
-        &conditions, &before->conditions,
-        (struct condition){.type = "Ready",
-                           .status = is_all ? CONDITION_TRUE : CONDITION_FALSE,
-                           .reason = is_all ? REASON_ALL_IN : REASON_SOME_SILENT,
-                           .message = is_all ? "all houses answered" : "a house has not answered",
-                           .observed_generation = subject->generation},
-        reconcile->snapshot->now_ms / 1000);
+    const struct error *refused =
+        reconcile->out->object_count ? reconcile->snapshot->refused : NULL;
+    struct condition ready = {.type = "Ready",
+                              .status = is_all ? CONDITION_TRUE : CONDITION_FALSE,
+                              .reason = is_all ? REASON_ALL_IN : REASON_SOME_SILENT,
+                              .message =
+                                  is_all ? "all houses answered" : "a house has not answered",
+                              .observed_generation = subject->generation};
+    if (refused) {
+        ready.status = CONDITION_FALSE;
+        ready.reason = REASON_NOTICE_TAKEN;
+        ready.message = refused->text;
+    }
+    conditions_set(&conditions, &before->conditions, ready, reconcile->snapshot->now_ms / 1000);
     reconcile->out->status = steward_status_encode(reconcile->arena, subject->generation, houses,
                                                    rooms.count, &conditions);
     if (!conditions_find(&before->conditions, "Ready"))
