@@ -18,9 +18,14 @@ env) echo {version} ;;
 mod) echo '{about}' ;;
 build)
     while [ "$1" != -o ]; do shift; done
-    echo "$3" >>{log}
-    {effect}
-    printf '#!/bin/sh\\n' >"$2"; chmod 755 "$2" ;;
+    folder=$2
+    shift 2
+    for package; do
+        name=$(basename "${{package%/v3}}")
+        echo "$name" >>{log}
+        {effect}
+        printf '#!/bin/sh\\n' >"$folder$name"; chmod 755 "$folder$name"
+    done ;;
 esac
 """
 
@@ -65,7 +70,7 @@ def test_what_is_missing_is_built_once(place):
     minor.build(minor.missing())
     assert minor.missing() == []
     minor.build(["etcd", "kube-apiserver"])  # as one who waited for the lock
-    assert place.built() == ["v3", "kube-apiserver"]
+    assert place.built() == ["server", "kube-apiserver"]
     assert minor.path("etcd").parent == minor.folder
     assert place.folder / "cache" in minor.folder.parents
 
@@ -93,11 +98,11 @@ def test_given_programs_are_taken(place):
 
 
 def test_a_failed_build_leaves_no_program_and_tells_why(place):
-    place.go(effect="touch $2; echo 'go: downloading x'; echo 'no such package'; exit 1")
+    place.go(effect="touch $folder$name; echo 'go: downloading x'; echo 'no such package'; exit 1")
     minor = place.minor()
     with pytest.raises(RuntimeError) as told:
         minor.build(["etcd"])
-    assert str(told.value) == "etcd v1.99.3 does not build:\nno such package"
+    assert str(told.value) == "etcd v1.99.3 could not be built:\nno such package"
     assert minor.missing() == ["etcd", "kube-apiserver"]
 
 
@@ -115,7 +120,7 @@ def test_an_old_go_fetches_the_one_that_is_pinned(place):
     place.go(version="go1.19.8", about=toolchain_about(place, pinned))
     minor = place.minor()
     minor.build(["etcd"])
-    assert place.built() == ["v3"]
+    assert place.built() == ["server"]
     assert os.access(place.folder / "toolchain" / "bin" / "go", os.X_OK)
     old = minor.folder
     place.go(version=f"go{toolchain.PINNED}")

@@ -82,7 +82,7 @@ class Minor:
                 check=False)
             if result.returncode != 0:
                 lines = [line for line in result.stdout.splitlines() if "downloading" not in line]
-                raise RuntimeError("\n".join([f"{', '.join(names)} {self.version} do not build:",
+                raise RuntimeError("\n".join([f"{', '.join(names)} {self.version} could not be built:",
                                               *lines[-20:]]))
             for name in names:
                 built = pathlib.PurePath(PACKAGES[name].removesuffix("/v3")).name
