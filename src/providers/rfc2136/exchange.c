@@ -335,16 +335,6 @@ static void keep_found(struct exchange *exchange, struct item *item,
     item->found = found;
 }
 
-static void take_found(struct item *item)
-{
-    item->change->outcome = (struct outcome){.is_done = true, .found = item->found};
-}
-
-static void take_absent(struct item *item)
-{
-    item->change->outcome = (struct outcome){.is_done = true, .was_absent = true};
-}
-
 static bool has_name(struct arena *arena, const struct record_set *set, struct text name)
 {
     for (size_t i = 0; i < set->value_count; i++)
@@ -402,7 +392,7 @@ static void handle_found(struct exchange *exchange, struct item *item,
 {
     keep_found(exchange, item, answered);
     if (answered->delegation.at)
-        take_found(item);
+        item_end_found(item);
 }
 
 static void handle_query(struct exchange *exchange, const struct answer *answer)
@@ -418,7 +408,7 @@ static void handle_query(struct exchange *exchange, const struct answer *answer)
     if (is_hidden(&answered))
         handle_hidden(exchange, item, &answered);
     else if (item->change->op == CHANGE_READ && !answered.set)
-        take_absent(item);
+        item_end_absent(item);
     else if (item->change->op == CHANGE_READ)
         handle_found(exchange, item, &answered);
     else if (is_apex_servers(exchange, item) && answered.set)
@@ -445,7 +435,7 @@ static void take_sent(struct exchange *exchange, struct item *item)
     if (item->change->op != CHANGE_READ)
         return;
     if (item->found) {
-        take_found(item);
+        item_end_found(item);
         return;
     }
     item_hidden_error(item, item->delegation, "never with the record that the zone holds", &err);
@@ -477,16 +467,16 @@ static bool is_shown(const struct item *item)
 static void believe_query(struct item *item)
 {
     if (item->found)
-        take_found(item);
+        item_end_found(item);
     else
-        take_absent(item);
+        item_end_absent(item);
 }
 
 static void end_item(struct exchange *exchange, struct item *item, unsigned rcode)
 {
     struct error err;
     if (rcode == RCODE_NXRRSET && item->change->op != CHANGE_SET) {
-        take_absent(item);
+        item_end_absent(item);
         return;
     }
     if (rcode == RCODE_REFUSED && is_shown(item)) { // who may not update can still read

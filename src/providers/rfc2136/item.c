@@ -93,6 +93,16 @@ bool item_add(struct update *update, const struct item *item, struct error *err)
            (item->change->op == CHANGE_READ || update_delete_set(update, item->name, type, err));
 }
 
+void item_end_found(struct item *item)
+{
+    item->change->outcome = (struct outcome){.is_done = true, .found = item->found};
+}
+
+void item_end_absent(struct item *item)
+{
+    item->change->outcome = (struct outcome){.is_done = true, .was_absent = true};
+}
+
 void item_fail(struct item *item, struct arena *arena, const struct error *error)
 {
     struct error *copy = arena_new_of(arena, struct error);

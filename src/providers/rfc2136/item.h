@@ -37,6 +37,9 @@ size_t item_octets(const struct item *item);
 // removal of what was not seen; READ changes nothing.
 bool item_add(struct update *update, const struct item *item, struct error *err);
 
+// It is done: with what the query found, or because nothing is there.
+void item_end_found(struct item *item);
+void item_end_absent(struct item *item);
 void item_fail(struct item *item, struct arena *arena, const struct error *error);
 // 400 INVALID_RECORD with the cause's text.
 void item_refuse(struct item *item, struct arena *arena, const struct error *cause);
