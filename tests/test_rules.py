@@ -26,6 +26,15 @@ def test_function_of_80_lines_is_fine_and_counted(tmp_path):
         0, ["1 functions, lines: median 80, 95th percentile 80, longest 80"])
 
 
+def test_a_file_of_700_lines_is_fine(tmp_path):
+    assert look(tmp_path, "int x;\n" * 700)[0] == 0
+
+
+def test_a_file_of_701_lines_is_a_breach(tmp_path):
+    assert look(tmp_path, "int x;\n" * 701) == (
+        1, ["src/base/x.c:701: this file has 701 lines, more than 700: it does two jobs"])
+
+
 def test_function_of_81_lines_is_a_breach(tmp_path):
     status, lines = look(tmp_path, function(3) + function(81))
     assert (status, len(lines)) == (1, 1)
