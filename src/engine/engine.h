@@ -11,19 +11,20 @@
 #include "providers/provider.h"
 #include "store/store.h"
 
-// The only mover of data: events become keys, keys reconciliations, decisions claims, claims
-// exchanges, exchanges receipts, receipts status. One engine a process; everything on one loop.
+// The engine moves all data: an event of the store wakes keys; a key gets a reconciliation; its
+// decision makes claims; claims become exchanges with backends; their outcomes become receipts, and
+// those a status. There is one engine in a process, and everything runs on one loop.
 
 struct engine;
 
 // One change at a backend, as it is sent.
 enum engine_act { ENGINE_CREATE, ENGINE_UPDATE, ENGINE_DELETE };
 struct engine_change {
-    enum engine_act act;          // by what is known to stand there
+    enum engine_act act;          // judged by what is known to stand there
     const char *backend;          // "class-home"
     const char *server;           // normalised URL of the backend
     const struct record_set *set; // DELETE: type, domain and subdomain count
-    const struct object *object;  // for which; NULL: of what is ours there and nobody claims
+    const struct object *object;  // whose claim it is; NULL: it is ours, and no object claims it
     const char *replaces;         // what it overwrites that is not ours, for people; or NULL
 };
 
@@ -45,17 +46,17 @@ struct engine_options {
     // and questions are not asked; engine_plan() tells what would have been sent. The store is one
     // that writes nothing (store/dry.h).
     bool is_dry;
-    // Others may have to write only where we lead, too: told of each change. May be NULL, as may
-    // the following.
+    // Called when this replica begins or ceases to lead, for others that write only then. May be
+    // NULL, as may the following.
     void (*leading)(void *context, bool is_leading);
-    // May this change be sent? One that may not is held; for the others no back-off of before this
-    // process counts.
+    // May this change be sent? One that may not waits. For the others, back-off from before this
+    // process does not count.
     bool (*may_send)(void *context, const struct engine_change *change);
     // What came of a change that was sent.
     void (*ended)(void *context, const struct engine_change *change, const struct outcome *outcome);
-    // The first pass is decided, and nothing is due, in flight or being written: what is left waits
-    // for time to pass or for somebody, a backend that is in trouble among them. Told at the end of
-    // each such slice of work.
+    // Called when every key has been decided once and nothing is due, in flight or being written:
+    // what is left waits for time to pass, for people, or for a backend that can't be worked with.
+    // Called at the end of each slice of work that leaves it so.
     void (*rested)(void *context);
     void *context;
 };
@@ -69,8 +70,8 @@ bool engine_start(struct engine *engine, struct error *err);
 // receipt has become status, or at the deadline.
 void engine_stop(struct engine *engine, int64_t deadline_ms, void (*stopped)(void *context),
                  void *context);
-// What a stop at the deadline cuts off: "class-home: 2 exchanges, 1 write to the store", or
-// nothing.
+// Appends what a stop at the deadline cuts off ("class-home: 2 exchanges, 1 write to the store"),
+// or nothing.
 void engine_write_cut(const struct engine *engine, struct buffer *out);
 // Nothing due, nothing in flight, nothing being written (timers of back-off and questions aside).
 bool engine_is_idle(const struct engine *engine);
@@ -82,25 +83,26 @@ bool engine_is_leading(const struct engine *engine);
 // For the frontend that serves them.
 struct published;
 struct published *engine_published(struct engine *engine);
-// What settings point to is another now: the servers that follow, and all that shared models said.
+// The zones' configuration has changed: takes over its servers, and makes shared models anew.
 struct zones_config;
 void engine_set_zones(struct engine *engine, const struct zones_config *config);
 
 // ---- backends that stand in settings ------------------------------------------------------------
 
-// What the controller of that name is set to is another now: its backends follow, and its keys.
+// The settings of the controller of that name have changed: opens, changes and releases its
+// backends accordingly, and wakes its keys.
 void engine_set_backends(struct engine *engine, const char *controller);
 
 // ---- backends and change requests of frontends --------------------------------------------------
 
-// Opens or changes a backend that no controller owns. Refused settings come as error.
+// Opens or changes a backend that no controller owns. False: its settings are refused.
 bool engine_open_backend(struct engine *engine, const struct backend_want *want, struct error *err);
 // NULL: there is none of that name. Borrowed until the next turn of the loop.
 const struct backend_view *engine_backend(const struct engine *engine, const char *name);
 
-// A change request: one change, carried out in order of arrival per name, then forgotten; what it
-// did stays. `done` comes once, never from within the call. The change is copied. deadline_ms is
-// how long the asker waits.
+// A change request is one change that no object claims: those of one name are carried out in order
+// of arrival, then forgotten; what they wrote stays. `done` is called once, never from within this
+// call. The change is copied. deadline_ms is how long the frontend waits.
 struct change_request_result {
     const struct outcome
         *outcome; // borrowed; error has fault AGAIN, reason Timeout past the deadline
@@ -109,27 +111,27 @@ typedef void change_request_done(void *context, const struct change_request_resu
 void engine_change_request(struct engine *engine, const char *backend, const struct change *change,
                            const char *trace, int64_t deadline_ms, change_request_done *done,
                            void *context);
-// A health question through a backend, now.
+// Asks for the health of a backend, now.
 void engine_ask(struct engine *engine, const char *backend, const char *trace,
                 change_request_done *done, void *context);
 
 // ---- what an object would come to ---------------------------------------------------------------
 
-// Of an object that somebody is about to write (complete with metadata, its shape checked), what
-// its conditions would say: of itself what its controller finds, with errors and warnings of its
-// own; and what other objects say to it, a class that is missing or a name that another holds,
-// added to `findings` at that level. Reads snapshots and claim registries, changes nothing, talks
-// to nobody; says nothing of kinds that no controller here has, nor of others before all is synced.
-// Must not be called from within a reconciliation.
+// Adds to `findings` what the conditions of an object would say that somebody is about to write
+// (complete with metadata, its shape checked): what its controller finds in the object itself, as
+// errors and warnings, and, at `level`, what depends on other objects, such as a class that is
+// missing or a name that another holds. Reads snapshots and claim registries, changes nothing and
+// sends nothing. Adds nothing for a kind that no controller here has, and nothing about other
+// objects before all kinds are synced. Must not be called from within a reconciliation.
 void engine_admit(struct engine *engine, const struct kind *kind, const struct value *tree,
                   enum finding_level level, struct findings *findings);
 
 // ---- what would be done -------------------------------------------------------------------------
 
-// An object that is not Ready, and would not be after all changes.
+// An object that is not Ready, and would not be after all changes either.
 struct engine_obstacle {
     const struct object *object;
-    const char *reason; // of its condition Ready, or what its decision calls its obstacle
+    const char *reason; // of its condition Ready, or of the obstacle that its decision names
     const char *message;
 };
 // A backend that has to be read before anything can be said of it.
@@ -139,24 +141,24 @@ struct engine_trouble {
     const struct error *error; // NULL: it has not answered yet
     bool is_unread;            // what would be changed there is not, or not all, known
 };
-// All of it is borrowed for the length of the call.
+// What the calls get is borrowed until they return.
 struct engine_plan_calls {
     void (*change)(void *context, const struct engine_change *change);
     void (*obstacle)(void *context, const struct engine_obstacle *obstacle);
     void (*trouble)(void *context, const struct engine_trouble *trouble); // may be NULL
     void *context;
 };
-// Reports every change of a dry run that rests, or has had its time, in the order in which they
-// would be sent first; a change that waits for another one comes behind it.
+// Reports every change of a dry run that rests, or whose time is over, in the order in which they
+// would be sent; a change that waits for another one comes after it.
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls);
-// A zone that would be served. All of it is borrowed for the length of the call.
+// A zone that would be served. Borrowed until the call returns.
 struct engine_zone {
     const struct object *object;
     struct dname apex;
     const char *group;       // of servers; NULL: none
     const struct zone *zone; // NULL: what was served last stays
 };
-// Of a dry run that rests: each of them, in no order.
+// Reports each zone of a dry run that rests, in no order.
 void engine_plan_zones(const struct engine *engine,
                        void (*zone)(void *context, const struct engine_zone *zone), void *context);
 
@@ -164,7 +166,7 @@ void engine_plan_zones(const struct engine *engine,
 
 // Prometheus text 0.0.4 of all engine metrics, appended.
 void engine_write_metrics(struct engine *engine, struct buffer *out);
-// How many keys, claims, backends, registries and strings of inputs are held: none of them may grow
-// for ever while objects come and go.
+// How many keys, claims, backends, registries and strings of inputs are in memory. For tests: the
+// sum must not grow for ever while objects come and go.
 size_t engine_held(const struct engine *engine);
 size_t engine_checks(struct engine *engine, struct store_check *out, size_t capacity);

@@ -2,10 +2,10 @@
 
 #include "engine/engine.h"
 
-// Questions: exchanges that claim no record. A question is known by the name of the backend that it
-// goes through, its own name and what it is about; all who name the same one share it. It is asked
-// as often as the most impatient of them wants while we lead, keeps its last answer, and is
-// forgotten when nobody names it any more.
+// Questions: exchanges that claim no record. A question is identified by the name of the backend
+// that it goes through, its own name and what it is about; all keys that name the same one share
+// its answer. While this replica leads, it is asked as often as the most impatient of them wants.
+// It keeps its last answer, and is forgotten when no key names it any more.
 
 struct engine;
 struct exchange;
@@ -21,42 +21,42 @@ struct asking {
 };
 
 struct questions *questions_new(struct engine *engine);
-void questions_free(struct questions *questions); // nobody may name one any more; NULL is fine
-void questions_stop(struct questions *questions); // none is asked any more
+void questions_free(struct questions *questions); // no key may name one any more; accepts NULL
+void questions_stop(struct questions *questions); // none is asked from now on
 
 // Names these in place of those named before; `key` (NO_ID: none) is woken when one of the answers
-// becomes another. True: one that was not named before has an answer already.
+// changes. True: one that was not named before has an answer already.
 bool questions_name(struct engine *engine, struct asking *asking, uint32_t key,
                     const struct question *wants, size_t count);
 void questions_fill_snapshot(const struct asking *asking, struct snapshot *snapshot);
-// Some have never been answered and soon will be, apart from health.
+// True while a question other than health has never been answered and soon will be.
 bool questions_are_awaited(const struct engine *engine);
-// We lead from now on: all are asked anew.
+// This replica leads from now on: all are asked anew.
 void questions_lead(struct engine *engine);
 
-// A backend of that name has come: what is named for it can be asked.
+// The backend has been opened: the questions that go through it can be asked.
 void questions_add_backend(struct backend *backend);
 void questions_remove_backend(struct backend *backend);
-// It leads to another server now: all answers are forgotten and asked for anew.
+// The backend has another server now: all its questions lose their answers and are asked anew.
 void questions_move_backend(struct backend *backend);
 
-// Somebody wants to know the health of the backend.
+// True when a key asks for the health of the backend.
 bool backend_is_asked(const struct backend *backend);
-// Its health is asked as soon as it has room, however good the last answer is for.
+// Asks for its health as soon as it has room, however fresh the last answer is.
 void backend_ask_now(struct backend *backend);
-void backend_ask_soon(
-    struct backend *backend); // the same, 1 s after the last answer at the earliest
+// The same, but no sooner than 1 s after the last answer.
+void backend_ask_soon(struct backend *backend);
 
-// Begins the first question that is due there. `is_health_only`: if that is its health. False:
-// there is none, or it can't be asked now.
+// Begins the first question that is due there; with `is_health_only` only if that is its health.
+// False: none is due, or it can't be asked now.
 bool question_begin_next(struct backend *backend, bool is_health_only);
 bool question_is_health(const struct question_state *question);
 void question_fill_job(const struct question_state *question, struct job *job);
 void question_set_exchange(struct question_state *question, struct exchange *exchange);
-// Keeps what the job found out about the backend's health, if that is asked for.
+// Keeps what the job found out about the backend's health, if a key asks for that.
 void question_take_health(struct backend *backend, const struct job *job);
-// Its exchange has ended. `job` NULL: at a server that the backend does not lead to any more.
+// Its exchange has ended. `job` NULL: at a server that is no more the backend's.
 void question_end(struct question_state *question, const struct backend *backend,
                   const struct job *job);
-// Its exchange was broken off.
+// Its exchange was aborted.
 void question_abort(struct question_state *question, struct engine *engine);
