@@ -2,10 +2,10 @@
 
 #include "engine/state.h"
 
-// What a backend is, for its own files and those that carry out what it does (exchanges, holds,
-// listings, metrics, dry runs); claims see backend.h alone.
+// A backend as its own files see it, and those that carry out what it does (exchanges, guarded
+// removals, listings, metrics, dry runs). Claims see backend.h alone.
 
-// Answers by HTTP status class; [0] none came.
+// Answers by HTTP status class; [0]: no answer came.
 struct counts {
     uint64_t by_class[6];
 };
@@ -23,7 +23,7 @@ struct collecting {
     int64_t last_ms;
 };
 
-// BATCH: changes of more than one sort in one exchange; they are counted one by one all the same.
+// BATCH: one exchange with changes of several operations. The changes are counted one by one, too.
 enum backend_operation {
     OPERATION_UPSERT,
     OPERATION_DELETE,
@@ -38,9 +38,9 @@ struct backend {
     struct engine *engine;
     struct backend *next;
     uint16_t number;          // from 1
-    bool is_released;         // its owner is gone: it goes with the last that needs it
+    bool is_released;         // its owner is gone: it is freed when nothing needs it any more
     uint32_t claim_count;     // that go through it
-    struct backend_view view; // as told to others; strings below
+    struct backend_view view; // as decisions see it; its strings are below
     char *name;
     char *registry;
     const struct provider *provider;
@@ -60,9 +60,9 @@ struct backend {
     int64_t opened_ms;
     bool was_well;                 // before this process
     bool is_learning;              // waits for the first health answer
-    struct loop_timer learn_timer; // what was waiting for that answer does without
+    struct loop_timer learn_timer; // ends that wait
     uint32_t owner;
-    // the line
+    // the queue
     struct line_of_claims due[2]; // user, background
     size_t due_count;
     LIST_OF(struct change_request) change_requests;
@@ -73,30 +73,30 @@ struct backend {
     int64_t collect_until_ms; // 0: not collecting
     struct collecting collecting[COLLECT_CLASSES];
     // of a provider that has one exchange at a time
-    size_t controller;       // whose settings name the backend; NO_CONTROLLER: none
-    bool is_fresh;           // no change was sent since
-    bool wants_owner;        // its session waits for the owner id
-    struct session *leaving; // the session before, whose last exchange is still to come
+    size_t controller; // whose settings name the backend; NO_CONTROLLER: none
+    bool is_fresh;     // listed for the first time, and no change sent since: changes don't collect
+    bool wants_owner;  // its session waits for the owner id
+    struct session *leaving; // the previous session, whose last exchange is still to come
     bool has_left;
     bool is_stale;                // not named any more by the settings at hand
     struct ledger_keeper *ledger; // or NULL
-    bool is_ledger_degraded;      // it can be neither read nor written, and that was told
+    bool is_ledger_degraded;      // it can be neither read nor written, and that was reported
     struct exchange *write_ahead; // waits for the ledger to be stored
-    bool is_unread_reported; // that strays are kept, as some who could want them may not be read
-    size_t owned;            // record sets of ours there, by the last list
+    bool is_unread_reported;      // that strays stay, as objects that may claim them can't be read
+    size_t owned;                 // record sets of ours there, by the last list
     struct guard guard;
     bool is_guard_recalled;      // from the ledger
-    struct guarded *guarded;     // what it holds back, and what of that was approved; or NULL
+    struct guarded *guarded;     // the removals that it holds back, and the approved ones; or NULL
     int64_t trouble_reported_ms; // mono
     unsigned troubles_untold;
     uint64_t repaired;
-    int64_t blocked_until_ms; // told to slow down
+    int64_t blocked_until_ms; // mono: the server asked us to wait until then
     unsigned transport_failures;
     struct loop_timer timer; // collecting, blocked, learning
     // health
     LIST_OF(struct question_state) questions_due;
-    struct asking asking; // of the settings
-    bool has_asked;       // the exchange that was begun last was a question
+    struct asking asking; // the questions of its settings
+    bool has_asked;       // the last exchange that began was a question
     struct loop_timer linger_timer;
     struct arena *answer_arena;
     struct content_id answer_id;
@@ -107,7 +107,7 @@ struct backend {
     struct histogram request_seconds[BACKEND_OPERATIONS];
 };
 
-// What goes into one exchange: claims and change requests, their names taken already.
+// What goes into one exchange: claims and change requests, whose names are marked busy already.
 enum { BATCH_MAX = 4096 };
 struct batch {
     uint32_t claims[BATCH_MAX]; // NO_ID where it is a change request

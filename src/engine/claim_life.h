@@ -2,32 +2,33 @@
 
 #include <stdbool.h>
 
-// The life of a claim as a table of states and moves. A state has two parts: how the claim stands
-// among those on its name, which its key hears of as a receipt, and what is being done for it.
-// Pure: claim_move() in claim_state.h carries a move out and proves the state that it leads to.
+// The life of a claim as a table of states and moves. A state has two parts: the standing of the
+// claim among those on its name, which its key sees in the receipt, and the work that is being done
+// for it. Pure: claim_move() in claim_state.h carries a move out and checks the state that it leads
+// to.
 //
 //     struct claim_life life = {STANDING_WAITING, WORK_DUE};
 //     claim_life_move(&life, MOVE_TAKE); // {STANDING_WAITING, WORK_IDLE}
 
 enum claim_standing {
-    STANDING_NEW,       // its name was not planned with it yet
-    STANDING_SUSPENDED, // wins its name, and is not to be sent yet
+    STANDING_NEW,       // no plan of its name has seen it yet
+    STANDING_SUSPENDED, // holds its name, and is not to be sent yet
     STANDING_WAITING,   // is to be sent, or waits for another claim of its name
-    STANDING_SETTLED,   // stands as wanted
-    STANDING_SHARING,   // waits with the holder of its name, which wants the very same
+    STANDING_SETTLED,   // stands at the backend as wanted
+    STANDING_SHARING,   // waits with the holder of its name, which wants the same content
     STANDING_SHARED,    // stands as wanted through that holder
-    STANDING_LOST,      // another holds the name
-    STANDING_EVICTED,   // that, and what stands there of this one must go first
-    STANDING_FORGOTTEN, // its key wants it no more; in flight, or others wait to hear of it
+    STANDING_LOST,      // another claim holds the name
+    STANDING_EVICTED,   // the same, and what stands there of this one must be removed first
+    STANDING_FORGOTTEN, // its key does not want it any more, but it is in flight or in a plan
     CLAIM_STANDINGS,
 };
 
 enum claim_work {
     WORK_NONE,
-    WORK_RESTING,     // nothing is to be done, but what is wanted differs from what stands there
-    WORK_IDLE,        // something is kept for it that is neither in line nor in flight
-    WORK_DUE,         // in the line of its backend
-    WORK_IN_FLIGHT,   // in an exchange
+    WORK_RESTING,   // nothing is to be done, although what is wanted differs from what stands there
+    WORK_IDLE,      // its content is in memory, but it is neither queued nor in flight
+    WORK_DUE,       // in the queue of its backend
+    WORK_IN_FLIGHT, // in an exchange
     WORK_BACKING_OFF, // has failed and waits
     CLAIM_WORKS,
 };
@@ -43,18 +44,18 @@ enum claim_move {
     MOVE_LOSE,
     MOVE_EVICT,
     // By its key.
-    MOVE_WANT, // something is to be kept for it
+    MOVE_WANT, // its content is to be in memory
     MOVE_FORGET,
     // By its work.
     MOVE_QUEUE,
-    MOVE_TAKE, // out of the line
-    MOVE_DEPART,
-    MOVE_LAND,
+    MOVE_TAKE,   // out of the queue
+    MOVE_DEPART, // its exchange begins
+    MOVE_LAND,   // its exchange has ended
     MOVE_BACK_OFF,
     MOVE_RETRY,
-    MOVE_PAUSE, // nothing is to be done; what is kept for it stays
-    MOVE_REST,  // nothing is to be done; only what is wanted stays
-    MOVE_CLEAR, // nothing is to be done, and nothing stays
+    MOVE_PAUSE, // nothing is to be done; all that is in memory for it stays
+    MOVE_REST,  // nothing is to be done; only what is wanted stays in memory
+    MOVE_CLEAR, // nothing is to be done, and nothing stays in memory
     CLAIM_MOVES,
 };
 

@@ -3,7 +3,7 @@
 #include "engine/claim_life.h"
 #include "engine/state.h"
 
-// What the files of claims know of each other (claim*.c, receipt.c).
+// What only the files of claims (claim*.c, receipt.c) know.
 
 // The last failure, in one allocation.
 struct failure {
@@ -26,10 +26,10 @@ struct pending {
     struct failure *failure;
     int64_t next_unix_ms;
     int64_t since_ms;  // mono: when it became due first
-    int64_t let_go_ms; // Unix ms: since when nothing here holds it back; 0: it is held
+    int64_t let_go_ms; // Unix ms: since when nothing holds it back; 0: something does
     struct exchange *exchange;
     unsigned attempts;
-    struct due_link due_link; // in the line of its backend
+    struct due_link due_link; // in the queue of its backend
     bool may_adopt;
     bool is_shown; // LOOK: a dry run asks, too
 };
@@ -58,19 +58,19 @@ struct claim {
     enum claim_there there : 2;
     enum claim_standing standing : 4;
     enum claim_work work : 3;
-    bool is_first : 1; // of its name: the table leads to it
+    bool is_first : 1; // of its name: the one in the table of names
     bool is_suspended : 1;
-    bool is_undecided : 1; // its name is to be planned with it: its key hears of it then
+    bool is_undecided : 1; // its name is still to be planned; that wakes its key
     bool was_looked : 1;   // LOOK: answered
     bool was_created : 1;
     bool was_sent : 1;
     bool is_inherited : 1;
     bool is_uncertain : 1;
-    bool has_wanted : 1;   // the provider told what the wanted content looks like there
-    bool wants_there : 1;  // has_wanted: as there_hash is; else its pending tells
+    bool has_wanted : 1;   // the fingerprint of the wanted content is known
+    bool wants_there : 1;  // has_wanted: it is there_hash; otherwise it is in `pending`
     bool is_foreign : 1;   // SET: what stands there was made by somebody else
-    bool is_recalled : 1;  // attempts of before this process were taken over
-    bool is_doubted : 1;   // what the status remembers may have gone with another's removal
+    bool is_recalled : 1;  // its attempts include some from before this process
+    bool is_doubted : 1;   // what the status remembers may have been removed with another's
     uint8_t subdomain_len; // 0: "@"
     uint8_t there_hash[FINGERPRINT_OCTETS];
 };
@@ -91,16 +91,16 @@ void claim_set_there(struct engine *engine, struct claim *claim,
 // Copies the set. NULL: the claim has no content.
 void pending_set_content(struct engine *engine, struct pending *pending,
                          const struct record_set *set);
-// Takes it from its backend.
+// It does not go through its backend any more.
 void claim_leave_backend(struct engine *engine, struct claim *claim);
-// Is what it wants what stood at the server last?
+// True if it wants what stood at the server last.
 bool claim_is_match(const struct claim *claim);
-// Is nothing to be sent for it?
+// True if nothing is to be sent for it.
 bool claim_is_satisfied(const struct claim *claim);
 // The claim that it lost to or shares with. NO_ID: there is none, or it is gone and the name was
 // not planned since.
 uint32_t claim_holder(const struct engine *engine, const struct claim *claim);
-// A number for what its receipt shows, without failures: when it changes, the key is woken.
+// A hash of what its receipt shows, without failures: when it changes, the key is woken.
 uint32_t claim_face(const struct claim *claim);
 // Gives it the standing that the plan of its name decided. `holder` is the claim that it lost to or
 // shares with, else NO_ID. Wakes the key if the standing or the holder has changed.
@@ -110,15 +110,16 @@ void claim_land(struct engine *engine, uint32_t id);
 // Sends it again after the delay. Not for a claim in flight.
 void claim_back_off(struct engine *engine, uint32_t id, int64_t delay_ms);
 void claim_end_back_off(struct engine *engine, uint32_t id); // if it does
-// Takes it out of the line and out of back-off: nothing is to be sent for it. An exchange in flight
-// goes on.
+// Takes it out of the queue and ends its back-off: nothing is to be sent for it. An exchange in
+// flight goes on.
 void claim_rest(struct engine *engine, uint32_t id);
-// Does it have the content that such a change needs?
+// True if it has the content that such a change needs.
 bool claim_has_content(const struct claim *claim, enum claim_intent sends);
 // The REMOVE that must go first may remove the content of this claim, too, as some servers keep one
 // record for both splits: what stands there is not certain any more.
 void claim_doubt(struct claim *claim);
-// Do two claims at one name have the same type and the same split?
+// True if two claims at one name have the same type and the same split of the name into domain and
+// subdomain.
 bool claim_is_same_type_and_split(const struct claim *a, const struct claim *b);
 // Wakes its key if claim_face() has changed from `face`.
 void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face);
@@ -147,7 +148,7 @@ uint32_t claim_first_of_want(struct engine *engine, const struct claim_want *wan
 uint32_t claim_of_key(struct engine *engine, uint32_t key, const struct claim_want *want);
 
 // claim_plan.c
-// Do so many keys claim its name that plans of the name are delayed?
+// True if so many keys claim its name that plans of the name are delayed.
 bool claim_is_crowded(struct engine *engine, uint32_t id);
 // Removes a claim that its key has forgotten and that is not in flight. If plans of its name are
 // delayed it stays until the next one, for the claims that lost to it. Returns a claim whose name
@@ -155,7 +156,8 @@ bool claim_is_crowded(struct engine *engine, uint32_t id);
 uint32_t claim_drop(struct engine *engine, uint32_t id);
 // claim_drop(), then plans the name.
 void claim_bury(struct engine *engine, uint32_t id);
-// The key wants it no more. A claim in flight stays, without a key, until its exchange has ended.
+// Its key does not want it any more. A claim in flight stays, without a key, until its exchange
+// ends.
 void claim_forget(struct engine *engine, uint32_t id);
 
 // receipt.c
