@@ -13,15 +13,15 @@
 #include "dns/record.h"
 #include "store/store.h"
 
-// What a controller is to the engine. It declares, as data, what it reads; the engine fills an
-// immutable snapshot from that and derives wake-ups from the same declarations in reverse. decide()
-// turns a snapshot into a decision: pure, no I/O, no clock; the same snapshot gives the same
-// octets. A new controller is a folder with <name>.c, <name>.md, test_<name>.c and one word in the
-// list of src/controllers/meson.build.
+// What a controller is to the engine. It declares, as data, what it reads: from that the engine
+// fills an immutable snapshot, and knows which keys to wake when something changes. decide() turns
+// a snapshot into a decision: it is pure, without I/O or a clock, and the same snapshot gives the
+// same decision, octet for octet. A new controller is a folder with <name>.c, <name>.md,
+// test_<name>.c and one word in the list of src/controllers/meson.build.
 
 // ---- inputs -------------------------------------------------------------------------------------
 
-// A list of strings that an object offers or wants, collected by an index function.
+// A list of strings, collected by an index function: index keys or lookup keys.
 struct strings {
     struct arena *arena;
     const char **items;
@@ -43,13 +43,13 @@ void strings_add(struct strings *strings, const char *format, ...)
 struct input {
     const struct kind *kind;
     const char *labels; // label selector (base/labels.h) of a kind that keeps labels; NULL: all
-    bool is_named;      // by identity, of a kind of which nobody may read more than what is named
+    bool is_named;      // only objects looked up by identity are read: of a kind such as Secret
     void (*index_keys)(const struct object *object, struct strings *out);
     void (*lookup_keys)(const struct object *subject, struct strings *out);
-    bool reads_own_writes; // what we wrote ourselves in those objects wakes, too
+    bool reads_own_writes; // our own writes to those objects wake the key, too
 };
-// Backends by name, the same way. Who opens backends by its settings has no need of it: it sees
-// those, and wakes when one changes for which its claims wait.
+// Backends, looked up by name in the same way. A controller that opens backends from its settings
+// does not need this: it sees those, and a key is woken when one changes that its claims wait for.
 struct backend_input {
     void (*lookup_keys)(const struct object *subject, struct strings *out);
 };
@@ -58,42 +58,43 @@ struct input_objects {
     const struct object *const *objects; // in age order
     size_t count;
     bool is_synced; // false: absence proves nothing
-    // Why one that is wanted by identity, or the whole kind, cannot be read, for users; or NULL.
+    // For users: why an object that is looked up by identity, or the whole kind, can't be read; or
+    // NULL.
     const char *unreadable;
 };
 
 // ---- shared models ------------------------------------------------------------------------------
 
-// What one of the servers that follow us said last of a zone.
+// What one of the name servers that transfer from us said last about a zone.
 struct server_view {
     const char *name;
-    bool is_probed; // it is asked which serial it answers
-    bool signs;     // that serial is its own
+    bool is_probed; // we ask it for its serial
+    bool signs;     // it signs the zone (DNSSEC), so its serial is its own
     bool has_serial;
     uint32_t serial;  // that it answered
-    bool is_believed; // nobody else can have said so: signed, or over TCP
+    bool is_believed; // its answer can't be forged: it came with TSIG, or over TCP
     bool has_fetched;
-    uint32_t fetched; // of the last transfer that it completed
-    bool is_stuck;    // long after that it answers an older one: it could not load what it fetched
-    bool is_recalled; // before this process, as the store tells: there may have been a later one
+    uint32_t fetched;   // of the last transfer that it completed
+    bool is_stuck;      // long after that it answers an older serial: it could not load the zone
+    bool is_recalled;   // from the store, of a time before this process: there may be a later one
     struct error fault; // of the last exchange, or NONE
 };
 
 struct zone;
 
-// What settling tells.
+// What settle() calls.
 struct shared_model_calls {
-    void (*wake)(void *context, const struct object *object); // its outcome may be another
-    // A change has arrived everywhere, so long after it was seen.
+    void (*wake)(void *context, const struct object *object); // its outcome may have changed
+    // A change has arrived at all servers, took_ms after it was read.
     void (*programmed)(void *context, const struct object *object, int64_t took_ms);
     void *context;
 };
 
-// What an object comes to may depend on many others at once: which of several zones with one name
-// is live, which record of many wins. A shared model is told of all objects of some kinds, as they
-// come, change and go, and says whose outcome may be another; those keys get reconciliations.
-// decide() gets it with each snapshot. The engine may drop it at any time, and a new one that is
-// given all objects says the same.
+// What becomes of an object may depend on many others at once: which of several zones with one name
+// is live, which of many records wins. A shared model is given all objects of some kinds, as they
+// come, change and go, and says whose outcome may have changed; those keys get reconciliations.
+// decide() gets the model with each snapshot. The engine may drop it at any time: a new one that is
+// given all objects must say the same.
 struct shared_model {
     const struct kind *const *kinds; // NULL-terminated
     void *(*make)(const void *settings);
@@ -101,15 +102,16 @@ struct shared_model {
     // A state of an object; an earlier one is replaced. `object` lives until it is replaced too.
     void (*put)(void *state, const struct object *object);
     void (*remove)(void *state, const struct object *object);
-    // A version that the key of this object wanted published is served now.
+    // The version of the zone that the decision on this object wanted to publish is served now.
     void (*published)(void *state, const struct object *object, const struct zone *zone);
-    // What the servers that follow that key's zone say, and of which group they are; at each
-    // change. May be NULL, as may `published`.
+    // Called at each change of what the servers of the object's zone say; `group` is the group of
+    // servers that the zone belongs to. May be NULL, as may `published`.
     void (*servers_reported)(void *state, const struct object *object, const char *group,
                              const struct server_view *servers, size_t count);
-    // Works out all that came. Returns when time alone will change something (Unix ms), or 0.
+    // Works out what follows from everything put so far. Returns when (Unix ms) time alone will
+    // change something, or 0.
     int64_t (*settle)(void *state, int64_t now_ms, const struct shared_model_calls *calls);
-    // Prometheus text of what only it knows, appended; or NULL.
+    // Appends the metrics that only the model can count, as Prometheus text. May be NULL.
     void (*write_metrics)(const void *state, struct buffer *out);
     const char *seconds_metric; // family of how long settling takes
     const char *seconds_help;
@@ -117,15 +119,15 @@ struct shared_model {
 
 // ---- the snapshot -------------------------------------------------------------------------------
 
-// A backend as others see it.
+// A backend as decisions see it.
 struct backend_view {
-    const char *name;           // "class-home"
-    bool is_open;               // can talk
-    bool is_lingering;          // its owner is gone or unusable; REMOVEs go on for a while
-    const char *registry;       // normalised server URL
-    struct error fault;         // why SETs can't go (fault NONE: they can)
-    struct error trouble;       // why the backend can't be worked with now, or NONE
-    int64_t stalled_ms;         // mono: it can't since then, too short to say why; 0: it can
+    const char *name;     // "class-home"
+    bool is_open;         // it has a session
+    bool is_lingering;    // its owner is gone or unusable; REMOVEs go on for a while
+    const char *registry; // normalised server URL
+    struct error fault;   // why SETs can't be sent; fault NONE: they can
+    struct error trouble; // why nothing can be done there now; fault NONE: it can
+    int64_t stalled_ms;   // mono: since when nothing could be done, too recent for a trouble; 0
     const struct value *answer; // the last health answer's map, or NULL
     int64_t answered_s;         // Unix; 0: never
     bool is_answer_ok;
@@ -135,20 +137,21 @@ struct backend_view {
     const struct value
         *known;       // what exchanges learned of the backend, in this process or before it
     const char *note; // from the last exchange, e.g. "server still uses the previous secret"
-    bool is_learning; // its first health answer is waited for
-    bool is_listed;   // of a backend that lists: what stands there is known
+    bool is_learning; // waits for its first health answer
+    bool is_listed;   // of a provider that lists: what stands there is known
     const char *guarded_checksum; // checksum of the removals that the guard holds back; NULL: none
 };
 
 enum receipt_state {
-    RECEIPT_NONE,      // not known to the registry yet
-    RECEIPT_SUSPENDED, // competes and wins, not sent as asked
-    RECEIPT_WAITING,   // due, queued, or in flight; or backing off when attempts > 0
+    RECEIPT_NONE,      // the registry has no such claim yet
+    RECEIPT_SUSPENDED, // holds the name, and is not sent, as the claim asks
+    RECEIPT_WAITING,   // due, queued or in flight; or backing off, when attempts > 0
     RECEIPT_SETTLED,   // stands as wanted (SET), is gone (REMOVE), is kept (KEEP), was read (LOOK)
-    RECEIPT_LOST,      // another holds the name
+    RECEIPT_LOST,      // another claim holds the name
 };
 
-// LOOK: kept as with KEEP, and what stands there is read.
+// KEEP: what stands there stays, and nothing is sent. LOOK: the same, and what stands there is
+// read.
 enum claim_intent { CLAIM_KEEP, CLAIM_SET, CLAIM_REMOVE, CLAIM_LOOK };
 
 // What became of one claim of this key.
@@ -159,23 +162,23 @@ struct receipt {
     struct text subdomain;
     enum claim_intent intent; // of the claim as it was submitted last
     enum receipt_state state;
-    bool was_created; // the SET that settled it made it
+    bool was_created; // the SET that settled it created the record set
     bool is_open;     // a change was sent, and nobody knows whether it was made
-    bool was_sent;    // this process sent it (else: known from before)
+    bool was_sent;    // this process sent it; otherwise it is known from before
     bool is_in_way;   // LOST: what stands there keeps the holder's content out and is being removed
-    bool is_inherited; // a REMOVE that ended because a successor took the key over
-    bool is_uncertain; // REMOVE: it may not be gone; LOOK: the backend did not tell
-    // Another claim of ours at that name has something there, or may, that this one will replace.
+    bool is_inherited; // a REMOVE that ended because another claim of ours took the name over
+    bool is_uncertain; // REMOVE: it may still be there; LOOK: the backend did not say
+    // Another claim of ours at that name has something there, or may have, that this one replaces.
     bool is_heir;
-    bool is_foreign; // SETTLED SET: it stands there as wanted, made by somebody else
+    bool is_foreign; // SETTLED SET: it stands there as wanted, and somebody else made it
     uint8_t hash[FINGERPRINT_OCTETS]; // SETTLED SET
     // SETTLED LOOK: what stands there; NULL: nothing, or the backend can't tell.
     const struct record_set *found;
     int64_t settled_s;
     int64_t since_ms;        // Unix ms: when it could be sent first; 0: not known
-    bool is_in_line;         // it is to be sent, and those before it get through
-    unsigned attempts;       // failed ones in a row; of one that shares: its holder's
-    bool is_recalled;        // they failed before this process began: without error and trace
+    bool is_in_line;         // it is to be sent, and those before it in the queue succeed
+    unsigned attempts;       // that failed in a row; of a claim that shares: its holder's
+    bool is_recalled;        // they failed before this process began: error and trace are not known
     int64_t next_attempt_ms; // Unix ms; 0: not scheduled
     int64_t failed_ms;       // Unix ms of the last failure
     struct error error;      // of the last failure, when attempts > 0
@@ -184,14 +187,14 @@ struct receipt {
     struct text holder_namespace;
 };
 
-// What a question came to.
+// The answer to a question.
 struct answer_view {
     struct content_id id; // of the question; see snapshot_answer()
     const char *backend;
     const char *name;
     int64_t answered_ms; // Unix, also when it failed; 0: not yet
     bool is_ok;
-    const struct value *value; // what the provider says; NULL: nothing
+    const struct value *value; // what the provider made of the answer; NULL: nothing
     const struct error *error; // why it failed; or NULL
 };
 
@@ -203,7 +206,7 @@ struct snapshot {
     // with our finalizer still there.
     const struct object *subject;
     // The subject as it was when all its claims were settled last, if it differs now and this
-    // process saw it: says what stands at the backend. NULL: not known.
+    // process saw it. It tells what stands at the backend. NULL: not known.
     const struct object *previous;
     const struct input_objects *inputs;         // as declared
     const struct backend_view *const *backends; // NULL entry: no such backend. By its backend_input
@@ -215,27 +218,29 @@ struct snapshot {
         *answers; // to the questions that the last decision named, in that order
     size_t answer_count;
     // Why the store refused finalizer and annotations, or an object of the decision, for a reason
-    // that waiting does not mend: no right, or what an admission webhook says. NULL: it did not.
+    // that waiting does not mend, such as a missing right or an admission webhook. NULL: it did
+    // not.
     const struct error *refused;
-    // The whole object as the store has it, when the last decision wanted that; NULL also when it
+    // The whole object as the store has it, if the last decision has wants_whole; NULL also when it
     // could not be read.
     const struct value *whole;
     bool was_read;
-    // The zone that this key publishes: its name (apex; NULL: there is none), what is served now
-    // (published; NULL: nothing), and the servers that follow it so far, with their group (NULL:
-    // none).
+    // The zone that this key publishes: its name (apex; NULL: there is none), the version that is
+    // served now (published; NULL: none), and the servers that transfer it so far, with their group
+    // (NULL: none).
     const uint8_t *apex;
     size_t apex_len;
     const struct zone *published;
-    const struct zone *known; // the newest that ever was served, be it kept back now
+    const struct zone *known; // the newest version that ever was served, also while it is withheld
     const char *server_group;
     const struct server_view *servers;
     size_t server_count;
     bool is_leading;
-    const char *owner_id; // whose is what we write elsewhere; NULL: not known yet
-    int64_t now_ms;       // Unix
-    int64_t started_ms;   // when this process started, or its clock leapt ahead: what is measured
-                          // from a time before counts from here
+    const char
+        *owner_id;      // the mark of what this installation writes elsewhere; NULL: not known yet
+    int64_t now_ms;     // Unix
+    int64_t started_ms; // Unix: when this process started or its clock leapt ahead; durations
+                        // that began before count from here
     const void *settings; // the controller's own
     const char *trace;    // 32 hex digits
 };
@@ -281,14 +286,15 @@ struct backend_want {
     int64_t retry_max_ms;
     unsigned retry_attempts; // then every retry_slow_ms
     int64_t retry_slow_ms;
-    int64_t linger_ms; // REMOVEs may go on so long after the owner went or became unusable
-    uint64_t basis;    // of settings and secret: the same over a restart, another when one changes
-    bool was_well;     // the last answer was good, as the status remembers
-    const struct value *known; // what was learned of the backend, as the status remembers; or NULL
+    int64_t linger_ms;         // REMOVEs may go on so long after the owner went or became unusable
+    uint64_t basis;            // a hash of settings and secret, the same after a restart
+    bool was_well;             // by the status, the last health answer was good
+    const struct value *known; // by the status, what exchanges learned of the backend; or NULL
     int64_t learn_ms;          // records wait at most so long for the first health answer
-    unsigned guard_percent;    // of what is ours there: more is not removed for want of an object
-                               // alone (dns/guard.h); 0: as much as that says, 100: all of it
-    struct error fault;        // not NONE: unusable for SETs, and why
+    // At most this part of our record sets there is removed only because no object wants them any
+    // more (dns/guard.h). 0: the guard's own limit; 100: all of them.
+    unsigned guard_percent;
+    struct error fault; // not NONE: why the backend can't be used for SETs
 };
 
 // Removals that the guard of a backend holds back (dns/guard.h): of record sets of ours there that
@@ -299,41 +305,43 @@ struct guarded_removals {
     const struct record_set *sets; // by name, then by type
     size_t count;
 };
-// These may go: somebody has approved exactly what has this checksum.
+// A person has approved the guarded removals that have exactly this checksum.
 struct approval {
     const char *backend;
     const char *checksum;
 };
 
-// An exchange that claims no record. Who names the same backend, name and subject shares one
-// answer, which is in the snapshots of all of them; each is woken when it becomes another.
+// An exchange that claims no record. All keys that name the same backend, name and `about` share
+// one answer: each has it in its snapshots, and is woken when it changes.
 struct question {
     const char *backend;       // of this key or of another; it need not be open yet
     const char *name;          // "health", or one of the provider's `questions`
-    const struct value *about; // in the provider's own words; NULL: nothing
-    // An answer younger than this is not asked again: the most impatient of all keys counts. One
-    // that failed may be asked earlier. 0: this key only looks at the answer that others get.
+    const struct value *about; // as the provider defines it; NULL: nothing
+    // The question is asked again when its answer is older than this; of all keys that share it the
+    // shortest time counts. After a failure it may be asked earlier. 0: this key never asks, and
+    // sees the answer that others get.
     int64_t good_for_ms;
-    uint64_t epoch; // a changed one asks at once
+    uint64_t epoch; // another value than before asks at once
 };
 
-// A zone that this key has served to other servers.
+// A zone that this key wants served to other name servers.
 enum publish {
-    PUBLISH_NOTHING,     // it is not known
-    PUBLISH_UNAVAILABLE, // known, without a good version yet
-    PUBLISH_KEEP,        // what was published stays, be it nothing
+    PUBLISH_NOTHING,     // there is no zone
+    PUBLISH_UNAVAILABLE, // there is one, without a valid version yet
+    PUBLISH_KEEP,        // what was published stays as it is, also if that is nothing
     PUBLISH_ZONE,
 };
 struct publication {
     enum publish what;
     const uint8_t *apex; // in wire format
     size_t apex_len;
-    const char *group;       // of servers; NULL: none, or, of what is kept, the one that had it
+    const char *group;       // of servers; NULL: none, or with PUBLISH_KEEP the one it had
     bool was_served;         // its servers had it before this process began
     bool is_frozen;          // PUBLISH_KEEP: what stays is not what is wanted
     const struct zone *zone; // PUBLISH_ZONE; the engine takes a reference of its own
-    const struct zone *next; // to be published once the store has the status of this decision; or
-                             // NULL. Borrowed for the reconciliation
+    // To be published when the store has the status of this decision; or NULL. Borrowed for the
+    // reconciliation.
+    const struct zone *next;
 };
 
 struct decision_event { // an Event
@@ -341,7 +349,7 @@ struct decision_event { // an Event
     const char *reason;
     const char *text;
 };
-struct decision_line { // a log line, told as the notes are
+struct decision_line { // a log line; when it is written, see decision.events
     enum log_level level;
     const char *message;
     const struct log_attr *attrs; // ends with LOG_END; or NULL
@@ -385,7 +393,7 @@ struct decision {
     enum finalizer_want finalizer;
     struct decision_metadata_change metadata_changes[DECISION_METADATA_CHANGES_MAX];
     size_t metadata_change_count;
-    // All claims of this key; what is not named any more is forgotten.
+    // All claims of this key. A claim that is not named any more is forgotten.
     struct claim_want *claims; // see decision_add_claim()
     size_t claim_count;
     size_t claim_capacity;
@@ -403,22 +411,23 @@ struct decision {
     size_t object_count;
     size_t object_capacity;
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
-    // Told when the write of this decision has succeeded; at once when nothing is to be written. Of
-    // a kind without status of ours the same is not told twice in a row.
+    // Events and log lines are written when the write of this decision has succeeded, or at once
+    // when nothing is to be written. Of a kind without a status of ours, the same ones are not
+    // written twice in a row.
     struct decision_event events[DECISION_EVENTS_MAX];
     size_t event_count;
     struct decision_line lines[DECISION_EVENTS_MAX];
     size_t line_count;
-    // What keeps the subject from being as it asks, where a condition Ready does not say it, or not
-    // all of it. reason NULL: nothing.
+    // Why the subject can't be as it asks, where its condition Ready does not say all of that.
+    // reason NULL: it can.
     struct decision_obstacle {
         const char *reason;
         const char *text;
     } obstacle;
     int64_t wake_ms;    // Unix ms; 0: only when something changes
     struct error fault; // for metrics and the key's result; claims retry by themselves
-    // Metrics: under which class and reason this key counts; NULL: under none. They may live as
-    // long as the arena.
+    // Metrics: the class and the reason under which this key counts; NULL: it does not. They may
+    // live as long as the arena.
     const char *class_label;
     const char *reason_label;
 };
@@ -496,17 +505,17 @@ struct change_messages {
     const char *prefix;  // of backend names, left out there: "pihole-"
 };
 
-// When a controller runs, and with whom. Without any it runs where --controllers names it.
+// When a controller runs, and with which others. Without any, it runs where --controllers names it.
 enum dependency_type {
     DEPENDS_END,       // ends a table
     RUNS_BY_DEFAULT,   // It runs unless --controllers says otherwise.
     RUNS_WITH_OPTION,  // It runs beside those of --controllers as soon as `option` is given.
     BRINGS_CONTROLLER, // `controller`, of another kind, runs with it under its name; if `option` is
                        // given: while that setting, a flag, is on.
-    REUSES_BACKENDS, // Reuses the settings and the backends of `controller`, and runs after it. Who
-                     // does so is done without where its kind is missing or may not be read.
-                     // Nothing is removed for want of an object before all of them have heard of
-                     // theirs.
+    // Reuses the settings and the backends of `controller`, and runs after it; where its kind is
+    // missing or may not be read, the process goes on without it. No record is removed for want of
+    // an object before all controllers that share backends have read their objects.
+    REUSES_BACKENDS,
 };
 struct dependency {
     enum dependency_type type;
@@ -516,10 +525,10 @@ struct dependency {
 
 // How a process uses the backends that stand in the settings of a controller.
 struct backend_access {
-    bool is_read_probe; // they are only looked at, beside whoever keeps them
+    bool is_read_probe; // they are only read, while another process writes them
     bool is_left_alone; // not even that: no backend is opened
-    // What tells this process from others with its owner id; NULL: nothing has to. With it, two
-    // backends that turn out to be one are noticed there.
+    // What tells this process from others with the same owner id, so that the provider notices two
+    // backends that are one server; NULL: it need not.
     const char *process;
 };
 
@@ -530,38 +539,39 @@ struct controller {
     const struct input *inputs;
     size_t input_count;
     const struct backend_input *backends; // or NULL
-    // Backends that stand in its settings instead of being wanted by a key: of number `at`, from 0,
-    // and what is asked there (its backend counts not). False: there are no more. May be NULL;
-    // otherwise the settings begin with a struct backend_access, and a backend is named after its
-    // provider ("pihole-upstairs").
+    // Backends that stand in its settings instead of being wanted by a key: fills in the one of
+    // number `at`, from 0, and the question that is asked there (its `backend` does not count).
+    // False: there are no more. May be NULL; otherwise the settings begin with a struct
+    // backend_access, and a backend is named after its provider ("pihole-upstairs").
     bool (*open)(const void *settings, size_t at, struct arena *arena, struct backend_want *want,
                  struct question *question);
-    // What a guard holds back, as an object of this kind that asks people for their approval: to
-    // be made by the engine if it is not there. `there`: the one of that name. False: nothing is to
-    // be done about that one; else `out` drops it, and the next call makes it anew. May be NULL.
-    // Who has it runs where any controller opens backends, and is done without where its kind is
-    // missing or may not be read.
+    // Describes removals that a guard holds back as an object of this kind, by which a person can
+    // approve them. `there` is the object of that name, or NULL: then `out` makes it. Otherwise
+    // false means that it can stay, and true that `out` removes it, so that the next call makes it
+    // anew. May be NULL. A controller that has this runs wherever a controller opens backends;
+    // where its kind is missing or may not be read, the process goes on without it.
     bool (*ask_approval)(const struct guarded_removals *hold, const struct object *there,
                          struct arena *arena, struct object_want *out);
     const struct change_messages *messages;  // or NULL: changes make no lines of their own
     const struct shared_model *shared_model; // those that name the same one share it; or NULL
     const struct dependency *dependencies;   // or NULL
-    bool keeps_ledgers;                      // its backends may be of providers that have one
-    bool is_urgent; // its keys have their reconciliations before those of others, however many
-                    // writes wait
-    bool
-        reads_own_writes; // what we wrote ourselves wakes, too: somebody else in our place may have
+    bool keeps_ledgers;                      // its backends may be of providers that have a ledger
+    // Its keys are reconciled before those of others, also while many writes wait.
+    bool is_urgent;
+    // Our own writes to its objects wake the key, too: another replica may have made them.
+    bool reads_own_writes;
     // A key whose object went away gets reconciliations (subject NULL) until its decision has
     // neither claims nor backends. Nothing of this outlives the process: who must remove for
     // certain has a finalizer. `model` is the state of the shared model, or NULL.
     void (*decide)(const struct snapshot *snapshot, void *model, struct decision *out);
-    // What the conditions of an object would say of it by itself, beyond the checks of its kind,
-    // which it has passed: errors and warnings for an admission review. May be NULL.
+    // Adds what the conditions of an object would say about the object alone, as errors and
+    // warnings for an admission review. The object has passed the checks of its kind. May be NULL.
     void (*admit)(const struct value *object, struct findings *findings);
-    // Reasons of conditions that speak of other objects (a class that is missing), not of the
-    // subject itself: of these an admission review warns. NULL-terminated, or NULL.
+    // Reasons of conditions that are about other objects (a class that is missing) rather than the
+    // subject: an admission review only warns of these. NULL-terminated, or NULL.
     const char *const *outward_reasons;
-    // What it takes at an API server: to watch what it reads, to write what its decisions want.
+    // The rights that it needs at an API server, to watch what it reads and to write what its
+    // decisions want.
     const struct kube_right *rights;
     const struct controller_setting *settings;
     size_t setting_count;
@@ -577,10 +587,11 @@ const struct dependency *dependency_next(const struct controller *controller,
 const struct controller *controller_backends_of(const struct controller *controller);
 bool controller_brings(const struct controller *controller, const struct controller *other);
 
-// Does it read objects of that kind, as its keys or by an input?
+// True if it reads objects of that kind, as its keys or by an input.
 bool controller_reads(const struct controller *controller, const struct kind *kind);
 
-// How a store has to hold a kind for those controllers: which selectors, whether by name.
+// Describes how a store has to watch a kind for those controllers: its selectors, and whether by
+// name.
 void controllers_describe(const struct controller *const *items, size_t count,
                           struct store_kind *kind);
 
