@@ -4,34 +4,36 @@
 #include "kinds/dnsclass/dnsclass.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 
-// Inside this folder: one reconciliation of one record. Its files fill a list of keys (record sets
-// that may exist at a server, by server, type, domain and subdomain), each with what it shall come
-// to, and say what the status tells. record_reconcile_close() turns that into the decision.
+// Inside this folder: one reconciliation of one DNSRecord. Its files fill a list of keys (record
+// sets that may exist at a server, by server, type, domain and subdomain), each with what is wanted
+// of it, and choose what the status says. record_reconcile_close() makes the decision from that.
 //
-// Everything is decided from the snapshot alone. What must be known later stands in the annotation
-// `claims` before it is needed: a key is sent only when it stands there (is_stored), and leaves the
-// annotation only after it was dealt with. The engine decides again when the claims of a decision
-// change the receipts, so a receipt that still speaks of an earlier wanted content does no harm.
+// Everything is decided from the snapshot alone. What must be known later is written into the
+// annotation `claims` before it is needed: a key is sent only when it is there (is_stored), and is
+// taken out of the annotation only when nothing is left to be done for it. The engine decides again
+// when the claims of a decision change the receipts, so a receipt of an earlier content does no
+// harm.
 
-// What became of a key with its record's deletion; the last speaks for all.
+// What the deletion of its record did to a key, the worst last: of several keys the last one in
+// this order is reported.
 enum record_fate {
     FATE_OPEN,
     FATE_DELETED,
-    FATE_TAKEN, // another record has it now
-    FATE_KEPT,  // stays at the server as wanted
-    FATE_LEFT,  // given up: may still exist at the server
+    FATE_TAKEN, // another DNSRecord has it now
+    FATE_KEPT,  // it stays at the server, as its spec asks
+    FATE_LEFT,  // given up: it may still exist at the server
 };
 
 struct record_key {
-    struct dnsrecord_claim claim; // as it shall stand in the annotation
-    // What people know it by, where nothing can be sent for it: nobody knows its server, or its
-    // name or type is none. Such a key is never claimed nor stored. Else NULL.
+    struct dnsrecord_claim claim; // as the annotation is to have it
+    // How messages name it where nothing can be sent for it, because its server is not known, or
+    // its name or type is not valid. Such a key is never claimed or stored. Otherwise NULL.
     const char *label;
-    bool is_stored;       // stands there now, whatever its class, was and refused
-    bool is_leaving;      // shall not stand there any more
-    bool is_claimed;      // competes for its name in the registry
-    bool is_suspended;    // but must not be sent
-    int64_t look_since_s; // LOOK: what was found before that time (Unix) counts no more
+    bool is_stored;       // it is in the annotation now, whatever its class, `was` and `refused`
+    bool is_leaving;      // it is to be taken out of the annotation
+    bool is_claimed;      // it competes for its name in the registry
+    bool is_suspended;    // the same, but it must not be sent
+    int64_t look_since_s; // LOOK: what was found before that time (Unix) does not count
     enum claim_intent intent;
     const struct record_set *content; // of a SET
     const struct receipt *receipt;    // or NULL
@@ -39,7 +41,7 @@ struct record_key {
     enum record_fate fate;
 };
 
-// What the status says. NONE: it is left as it is.
+// What the status says. reason REASON_NONE: it stays as it is.
 struct record_reported {
     enum reason reason;
     enum condition_status ready;
@@ -69,7 +71,7 @@ struct record_reconcile {
     struct text server;
     const struct backend_view *backend;
 
-    // What the spec comes to.
+    // What the spec asks for.
     bool is_valid;
     const char *faults;
     struct record_set set;
@@ -98,20 +100,21 @@ struct record_key *record_find_key(struct record_reconcile *reconcile,
 struct dnsrecord_claim record_claim_of_spec(const struct record_reconcile *reconcile);
 struct record_key *record_add_key(struct record_reconcile *reconcile,
                                   const struct dnsrecord_claim *claim);
-// In deletion, or deleted already although our finalizer stood: the server lost it.
+// True if it is being deleted, or is gone although it had our finalizer (the API server lost it).
 bool record_is_going(const struct record_reconcile *reconcile);
 bool record_may_send(const struct record_reconcile *reconcile, const struct record_key *key);
-bool record_is_settled(const struct record_key *key); // as its intent has it, at the fixpoint
+bool record_is_settled(const struct record_key *key); // what its intent asks for has been done
 bool record_is_lost(const struct record_key *key);
-// What it has there keeps the holder's content out, or may: it is removed, and until then it is
-// ours.
+// True if what it has at the server keeps the holder's content out, or may: it is removed, and is
+// ours until then.
 bool record_is_in_way(const struct record_key *key);
-// Its class has another server now: what is at the old one is not ours to delete.
+// True if its class has another server now: what stands at the old one is not deleted.
 bool record_has_moved(const struct record_reconcile *reconcile, const struct record_key *key);
-// Its last attempt failed, in this process; or before it, and the status tells so already.
+// True if its last attempt failed: in this process, or (record_is_recalled) before it, which the
+// status says already.
 bool record_has_failed(const struct record_key *key);
 bool record_is_recalled(const struct record_key *key);
-// What an attempt stands on: the object, its class and the Secret.
+// A hash of what an attempt depends on: the object, its class and the Secret.
 void record_attempt_hash(const struct record_reconcile *reconcile, uint8_t out[8]);
 // "www.example.com A", "www.example.com A at http://..."
 const char *record_key_name(const struct record_reconcile *reconcile,
@@ -126,31 +129,31 @@ void record_wake_at(struct record_reconcile *reconcile, int64_t unix_ms);
 
 void record_live(struct record_reconcile *reconcile);
 void record_gone(struct record_reconcile *reconcile);
-// Can't both stand at one server at the same time? Servers ignore a CNAME beside other data, and
-// by-name servers hold one record under all splits of a name.
+// True if one server can't have both at the same time: servers ignore a CNAME beside other data,
+// and some keep one record for all splits of a name into domain and subdomain.
 bool record_excludes(const struct record_reconcile *reconcile, const struct record_key *old,
                      const struct record_key *wanted);
 
 // ---- record_found.c -----------------------------------------------------------------------------
 
-// The status says so once the server has been waited for too long; until then the reconciliation
-// comes again.
+// Reports in the status that the server does not answer, once that has taken too long; until then
+// it schedules another reconciliation.
 void record_report_waiting(struct record_reconcile *reconcile, const struct record_key *key);
-// What stood at an old key before a change that deletes it first: for certain, or as certain as it
-// will get. False until the server has answered.
+// Learns what stood at an old key, before a change that deletes it first. False until the server
+// has answered, or it is clear that it will not.
 bool record_learn_was(struct record_reconcile *reconcile, struct record_key *old);
-// False: what stands there keeps us from our first write, or is still to be read. A key is written
-// ahead only after that: what is not ours is not ours to delete either.
+// False: what stands there forbids our first write, or is still to be read. A key is put into the
+// annotation only after that, because what is in the annotation is deleted with the record.
 bool record_is_clear_to_write(struct record_reconcile *reconcile, struct record_key *wanted);
 
 // ---- record_stand_in.c --------------------------------------------------------------------------
 
-// The server refused the change itself, and would again.
+// True if the server refused the change itself, and would refuse it again.
 bool record_is_refusal(const struct receipt *receipt);
-// Marks the refusal in the annotation, which turns the change around where the old data is known;
-// the status follows when that is done.
+// Notes the refusal in the annotation. Where the old data is known, that puts it back; the status
+// follows when that is done.
 void record_report_refusal(struct record_reconcile *reconcile, struct record_key *wanted);
-// The old key whose data stands in, as this very spec was refused before; NULL: none.
+// The old key whose data was put back because the server refused this spec; NULL: none.
 struct record_key *record_find_stand_in(struct record_reconcile *reconcile,
                                         const struct record_key *wanted);
 void record_stand_in(struct record_reconcile *reconcile, struct record_key *old,
@@ -167,5 +170,5 @@ void record_note_key(struct record_reconcile *reconcile, const struct record_key
                      bool is_warning, const char *reason, const char *what);
 void record_report_line(struct record_reconcile *reconcile, enum log_level level,
                         const char *message);
-// Status, notes and lines from what was told.
+// Writes status, Events and log lines from what was reported.
 void record_report_decision(struct record_reconcile *reconcile);
