@@ -272,7 +272,7 @@ static bool probe_backends(struct live *live, struct error *err)
         .owner_id = given ? given : live->owner_id,
         .memory = &live->memory,
         .timeout_ms = option_ms(live->invocation, "timeout"),
-        .told = report_backend,
+        .reported = report_backend,
         .context = live,
     };
     if (!live->setup.backends.count)
@@ -289,7 +289,7 @@ static bool try_backends(struct live *live, struct error *err)
     struct write_probe probe = {
         .setup = &live->setup,
         .timeout_ms = option_ms(live->invocation, "timeout"),
-        .told = report_backend,
+        .reported = report_backend,
         .context = live,
     };
     if (!option_flag(live->invocation, "write") || !live->setup.backends.count || live->has_error)

@@ -272,9 +272,9 @@ static void report_row(struct follow *follow, struct view_row *row, bool is_firs
     if (row->is_refused || row->is_pending || row->is_gone || is_followed(follow, row->object))
         return;
     follow_write_row(&line, row);
-    if (row->told && text_is(buffer_text(&line), row->told))
+    if (row->reported && text_is(buffer_text(&line), row->reported))
         return;
-    row->told = arena_copy(follow->now->arena, line.at, line.len);
+    row->reported = arena_copy(follow->now->arena, line.at, line.len);
     mark_reported(follow, row->path);
     if (!is_first)
         report_text(follow, &line);
@@ -285,8 +285,8 @@ static void report_gone(struct follow *follow, const struct view *old)
     for (size_t i = 0; i < old->count; i++) {
         const struct view_row *row = &old->rows[i];
         AUTO_BUFFER line = {0};
-        if (view_find(follow->now, row->object) || is_followed(follow, row->object) || !row->told ||
-            !*row->told)
+        if (view_find(follow->now, row->object) || is_followed(follow, row->object) ||
+            !row->reported || !*row->reported)
             continue;
         mark_reported(follow, row->path);
         buffer_printf(&line, "%s  %s%sgone", row->object, row->what, *row->what ? "  " : "");
@@ -405,7 +405,7 @@ static void set_reported(struct follow *follow, const struct change *change)
     struct arena *arena = follow->now->arena;
     AUTO_BUFFER line = {0};
     if (row && row->is_gone)
-        row->told = "";
+        row->reported = "";
     if (change->is_removal || !row)
         return;
     row->answer = change->row.answer;
@@ -415,7 +415,7 @@ static void set_reported(struct follow *follow, const struct change *change)
     if (row->is_ahead)
         return;
     follow_write_ready(&line, row);
-    row->told = arena_copy(arena, line.at, line.len);
+    row->reported = arena_copy(arena, line.at, line.len);
 }
 
 static bool is_taken_over(const struct follow *follow, const struct view_row *row)

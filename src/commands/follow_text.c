@@ -34,7 +34,7 @@ static void carry_deeds(struct view_row *row, const struct view_row *old)
 
 static void carry(struct view *now, struct view_row *row, const struct view_row *old)
 {
-    row->told = old->told ? arena_copy_text(now->arena, old->told) : NULL;
+    row->reported = old->reported ? arena_copy_text(now->arena, old->reported) : NULL;
     carry_deeds(row, old);
     if (!old->has_question || row->is_gone)
         return;

@@ -197,17 +197,18 @@ void help_write_command(struct buffer *out, struct arena *arena, const struct co
     write_exit_codes(out);
 }
 
-static bool is_reported(const struct option *const *told, size_t count, const struct option *option)
+static bool is_reported(const struct option *const *reported, size_t count,
+                        const struct option *option)
 {
     for (size_t i = 0; i < count; i++)
-        if (!strcmp(told[i]->name, option->name))
+        if (!strcmp(reported[i]->name, option->name))
             return true;
     return false;
 }
 
 void help_write_options(struct buffer *out, struct arena *arena)
 {
-    const struct option *told[OPTIONS_MAX];
+    const struct option *reported[OPTIONS_MAX];
     size_t reported_count = 0;
     buffer_add_text(out,
                     "Options that many commands have; `signpost help COMMAND` says which.\n\n");
@@ -217,9 +218,9 @@ void help_write_options(struct buffer *out, struct arena *arena)
         size_t count;
         const struct option **options = command_options_of(arena, commands[i], true, &count);
         for (size_t j = 0; j < count; j++) {
-            if (is_reported(told, reported_count, options[j]) || reported_count == OPTIONS_MAX)
+            if (is_reported(reported, reported_count, options[j]) || reported_count == OPTIONS_MAX)
                 continue;
-            told[reported_count++] = options[j];
+            reported[reported_count++] = options[j];
             write_option(out, options[j]);
         }
     }

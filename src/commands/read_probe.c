@@ -17,7 +17,7 @@ struct guest {
 static void report_line(void *context, const char *level, const char *text)
 {
     const struct guest *guest = context;
-    guest->probe->told(guest->probe->context, level, guest->backend->title, text);
+    guest->probe->reported(guest->probe->context, level, guest->backend->title, text);
 }
 
 // NULL: it was looked at.
@@ -91,9 +91,9 @@ static bool probe_one(struct guest *guest, struct error *err)
     const char *fault = ledger_memory_fault(guest->probe->memory, guest->backend);
     if (!process_world_init(&guest->process, guest->probe->invocation, err))
         return false;
-    if (guest->backend->is_unverified && guest->probe->told)
+    if (guest->backend->is_unverified && guest->probe->reported)
         report_line(guest, "warn", "its certificate is not checked");
-    if (fault && guest->probe->told)
+    if (fault && guest->probe->reported)
         report_line(guest, "error", fault);
     look(guest);
     process_world_done(&guest->process);

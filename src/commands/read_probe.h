@@ -13,7 +13,7 @@ struct read_probe {
     const struct ledger_memory *memory; // NULL: nothing is remembered
     int64_t timeout_ms;                 // for each of them
     // A line of what was found: level "ok", "warn" or "error".
-    void (*told)(void *context, const char *level, const char *what, const char *text);
+    void (*reported)(void *context, const char *level, const char *what, const char *text);
     // Instead: what came of the look at a backend: the exchange's job, or NULL; and what is in the
     // way, of looking or else of writing there, or NULL. Borrowed for the length of the call.
     void (*seen)(void *context, const struct configured_backend *backend, const struct job *job,

@@ -293,10 +293,10 @@ static bool open_metrics(struct run_process *run, struct error *err)
                                  err);
 }
 
-static void note(void *context, const struct kube_event *told)
+static void note(void *context, const struct kube_event *reported)
 {
     const struct run_process *run = context;
-    store_publish_event(run->store, told);
+    store_publish_event(run->store, reported);
 }
 
 static bool open_webhook(struct run_process *run, struct error *err)

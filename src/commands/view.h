@@ -30,12 +30,12 @@ struct view_row {
     enum answer answer;
     const char *answer_text; // "192.0.2.1, 192.0.2.2", "NXDOMAIN"; "" when not asked
     uint32_t answer_ttl_s;
-    int64_t generation;  // 0: none yet
-    uint64_t spec_hash;  // of what the manifest says
-    uint64_t acted_hash; // of what has this generation, as far as news.h knows
-    bool is_ahead;       // by news.h: the answer is newer than the failure that the status tells
-    const char *told;    // by news.h; NULL: nothing yet
-    size_t order;        // in which it was added
+    int64_t generation;   // 0: none yet
+    uint64_t spec_hash;   // of what the manifest says
+    uint64_t acted_hash;  // of what has this generation, as far as news.h knows
+    bool is_ahead;        // by news.h: the answer is newer than the failure that the status tells
+    const char *reported; // by news.h; NULL: nothing yet
+    size_t order;         // in which it was added
     const struct value *tree;
     const char *const *servers; // of a zone: "ns1 2026112200 Current"; NULL-terminated, or NULL
     const char *warning;        // what is odd although it is right; NULL: nothing

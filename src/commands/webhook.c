@@ -133,11 +133,11 @@ static size_t list_hosts(const struct webhook_options *options, const char *host
     return 3;
 }
 
-static void note(void *context, const struct kube_event *told)
+static void note(void *context, const struct kube_event *reported)
 {
     const struct webhook *webhook = context;
     if (webhook->options.note)
-        webhook->options.note(webhook->options.context, told);
+        webhook->options.note(webhook->options.context, reported);
 }
 
 static void open_keeper(struct webhook *webhook, const struct webhook_options *options)

@@ -42,7 +42,7 @@ static const struct configured_backend *backend_of(const struct tester *tester)
 
 static void report_line(const struct tester *tester, const char *level, const char *text)
 {
-    tester->probe->told(tester->probe->context, level, backend_of(tester)->title, text);
+    tester->probe->reported(tester->probe->context, level, backend_of(tester)->title, text);
 }
 
 static void next_backend(struct tester *tester);

@@ -12,7 +12,7 @@ struct write_probe {
     const struct hostport
         *resolver; // NULL: where the backend's URL leads, at the port that it names
     // level "ok" or "error".
-    void (*told)(void *context, const char *level, const char *what, const char *text);
+    void (*reported)(void *context, const char *level, const char *what, const char *text);
     void *context;
 };
 // Takes the lead first. False: it could not, or lost it.

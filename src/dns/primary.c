@@ -19,7 +19,7 @@ enum {
 };
 
 struct primary_answer {
-    struct primary_reported told;
+    struct primary_reported reported;
     struct parsed_query query;
     bool is_tcp;
     bool is_over;
@@ -95,8 +95,8 @@ static unsigned judge_signature(struct primary_answer *answer,
         result = key ? verify(answer, request, key) : TSIG_BADKEY;
     }
     answer->signer = outcomes[result].is_signed ? key : NULL;
-    answer->told.key = result == TSIG_GOOD ? key : NULL;
-    answer->told.tsig_error = outcomes[result].error;
+    answer->reported.key = result == TSIG_GOOD ? key : NULL;
+    answer->reported.tsig_error = outcomes[result].error;
     return outcomes[result].rcode;
 }
 
@@ -116,7 +116,7 @@ static unsigned judge_question(struct primary_answer *answer, const struct prima
                                const struct primary_calls *calls)
 {
     (void)calls;
-    enum primary_kind kind = answer->told.kind;
+    enum primary_kind kind = answer->reported.kind;
     if (kind == PRIMARY_OTHER)
         return RCODE_REFUSED;
     bool is_unfit = (kind == PRIMARY_AXFR && !request->is_tcp) ||
@@ -129,17 +129,18 @@ static void choose_records(struct primary_answer *answer, const struct zone_hist
 {
     const struct zone *zone = zone_history_newest(history);
     bool is_behind = serial_is_before(answer->query.serial, zone_serial(zone));
-    answer->told.has_serial = true;
-    answer->told.serial = zone_serial(zone);
-    if (answer->told.kind == PRIMARY_AXFR ||
-        (answer->told.kind == PRIMARY_IXFR && answer->is_tcp && is_behind && grant != PRIMARY_ALL))
+    answer->reported.has_serial = true;
+    answer->reported.serial = zone_serial(zone);
+    if (answer->reported.kind == PRIMARY_AXFR ||
+        (answer->reported.kind == PRIMARY_IXFR && answer->is_tcp && is_behind &&
+         grant != PRIMARY_ALL))
         primary_records_init(&answer->records, zone, PRIMARY_WHOLE);
-    else if (answer->told.kind == PRIMARY_IXFR && answer->is_tcp)
+    else if (answer->reported.kind == PRIMARY_IXFR && answer->is_tcp)
         primary_records_init_since(&answer->records, history, answer->query.serial);
     else
         primary_records_init(&answer->records, zone, PRIMARY_ONE_SOA);
-    answer->told.has_records = answer->records.shape != PRIMARY_ONE_SOA;
-    answer->told.is_incremental = answer->records.shape == PRIMARY_STEPS;
+    answer->reported.has_records = answer->records.shape != PRIMARY_ONE_SOA;
+    answer->reported.is_incremental = answer->records.shape == PRIMARY_STEPS;
 }
 
 static unsigned judge_zone(struct primary_answer *answer, const struct primary_request *request,
@@ -147,9 +148,9 @@ static unsigned judge_zone(struct primary_answer *answer, const struct primary_r
 {
     const struct zone_history *history = NULL;
     enum primary_grant grant = PRIMARY_NOTHING;
-    const uint32_t *has = answer->told.kind == PRIMARY_IXFR ? &answer->query.serial : NULL;
+    const uint32_t *has = answer->reported.kind == PRIMARY_IXFR ? &answer->query.serial : NULL;
     if (!calls->zone(calls->context, answer->query.question.name, request->address,
-                     answer->told.key, has, &history, &grant) ||
+                     answer->reported.key, has, &history, &grant) ||
         grant == PRIMARY_NOTHING)
         return RCODE_REFUSED;
     if (!history || !zone_history_newest(history))
@@ -178,12 +179,13 @@ struct primary_answer *primary_answer_new(const struct primary_request *request,
     if (!parsed_query_read(request->octets, &answer->query))
         return NULL;
     answer->is_tcp = request->is_tcp;
-    answer->told.kind = kind_of(&answer->query);
+    answer->reported.kind = kind_of(&answer->query);
     if (answer->query.question_count) {
-        answer->told.apex_len = answer->query.question.name.len;
-        memcpy(answer->told.apex, answer->query.question.name.at, answer->query.question.name.len);
+        answer->reported.apex_len = answer->query.question.name.len;
+        memcpy(answer->reported.apex, answer->query.question.name.at,
+               answer->query.question.name.len);
     }
-    answer->told.rcode = judge_all(answer, request, calls);
+    answer->reported.rcode = judge_all(answer, request, calls);
     return steal(answer);
 }
 
@@ -197,14 +199,14 @@ void primary_answer_free(struct primary_answer *answer)
 
 void primary_answer_report(const struct primary_answer *answer, struct primary_reported *out)
 {
-    *out = answer->told;
+    *out = answer->reported;
 }
 
 // ---- its messages -------------------------------------------------------------------------------
 
 static unsigned flags_of(const struct primary_answer *answer)
 {
-    unsigned rcode = answer->told.rcode;
+    unsigned rcode = answer->reported.rcode;
     unsigned kept = answer->query.flags & (FLAG_OPCODE | FLAG_RECURSION_DESIRED);
     return FLAG_REPLY | kept | (rcode ? rcode & FLAG_RCODE : FLAG_AUTHORITATIVE);
 }
@@ -270,7 +272,7 @@ static void end_without_records(struct primary_answer *answer, struct buffer *ou
         packer_set_u16(out, 2, flags_of(answer) | FLAG_TRUNCATED);
         return;
     }
-    answer->told.rcode = RCODE_SERVFAIL;
+    answer->reported.rcode = RCODE_SERVFAIL;
     begin_message(answer, out);
 }
 
@@ -278,20 +280,20 @@ static void make_message(struct primary_answer *answer, struct buffer *out)
 {
     answer->message_count++;
     begin_message(answer, out);
-    if (answer->told.rcode)
+    if (answer->reported.rcode)
         answer->is_over = true;
     else
         add_records(answer);
     if (!answer->is_over && !packer_count(&answer->packer, PACKER_ANSWER))
         end_without_records(answer, out);
     if (answer->message_count == 1 && answer->query.has_edns)
-        add_edns(out, answer->told.rcode);
+        add_edns(out, answer->reported.rcode);
 }
 
 static bool seal_message(struct primary_answer *answer, int64_t unix_s, struct buffer *out)
 {
-    if (answer->told.tsig_error)
-        return tsig_refuse(out, &answer->found, answer->told.tsig_error, answer->signer,
+    if (answer->reported.tsig_error)
+        return tsig_refuse(out, &answer->found, answer->reported.tsig_error, answer->signer,
                            &answer->mac, unix_s, NULL);
     if (!answer->signer)
         return true;

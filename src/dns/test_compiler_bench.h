@@ -15,7 +15,7 @@ struct bench {
     struct zone_compiler *compiler;
     struct thing things[THINGS_MAX];
     size_t count;
-    size_t told; // in the last settle
+    size_t reported; // in the last settle
 };
 
 static inline void start_bare(struct bench *bench)
@@ -66,7 +66,7 @@ static inline void drop(struct bench *bench, size_t at)
 
 static inline void run(struct bench *bench)
 {
-    bench->told = settle(bench->compiler);
+    bench->reported = settle(bench->compiler);
 }
 
 static inline void expect_out(struct bench *bench, size_t at, enum zone_reason reason,

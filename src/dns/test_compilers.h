@@ -21,7 +21,7 @@ struct thing {
     unsigned age; // the smaller one is older
     struct zone_record *record;
     struct zone_outcome outcome; // as it was told last
-    size_t told;
+    size_t reported;
 };
 
 static inline int compare_things(const void *a, const void *b)
@@ -42,15 +42,15 @@ static inline void handle_outcome(void *context, const void *tag,
 {
     struct thing *thing = (struct thing *)(uintptr_t)tag;
     thing->outcome = *outcome;
-    thing->told++;
+    thing->reported++;
     *(size_t *)context += 1;
 }
 
 static inline size_t settle(struct zone_compiler *compiler)
 {
-    size_t told = 0;
-    zone_compiler_settle(compiler, handle_outcome, &told);
-    return told;
+    size_t reported = 0;
+    zone_compiler_settle(compiler, handle_outcome, &reported);
+    return reported;
 }
 
 static inline struct dname read_name(const char *text, uint8_t out[DNAME_MAX])

@@ -52,11 +52,11 @@ static struct header refused(struct served *served, const struct buffer *request
     assert_int_equal(got.count, 1);
     struct header header = read_header(&got.messages[0]);
     assert_int_equal(header.rcode, rcode);
-    assert_int_equal(got.told.rcode, rcode);
+    assert_int_equal(got.reported.rcode, rcode);
     assert_int_equal(header.fields.id, ID);
     assert_int_equal(header.fields.counts[1], 0);
     assert_int_equal(header.fields.flags & (FLAG_REPLY | FLAG_AUTHORITATIVE), FLAG_REPLY);
-    assert_false(got.told.has_serial);
+    assert_false(got.reported.has_serial);
     return header;
 }
 
@@ -71,9 +71,9 @@ static struct header one_soa(struct served *served, const struct buffer *request
     assert_int_equal(header.fields.counts[1], 1);
     assert_int_equal(header.types[0], RR_SOA);
     assert_true(header.fields.flags & FLAG_AUTHORITATIVE);
-    assert_false(got.told.is_incremental || got.told.has_records);
-    assert_true(got.told.has_serial);
-    assert_int_equal(got.told.serial, 7);
+    assert_false(got.reported.is_incremental || got.reported.has_records);
+    assert_true(got.reported.has_serial);
+    assert_int_equal(got.reported.serial, 7);
     return header;
 }
 
@@ -115,10 +115,10 @@ static void the_soa_answer_is_this_one(void **state)
     assert_true(got.messages[0].len < sizeof hex / 2);
     hex_encode(got.messages[0].at, got.messages[0].len, hex);
     assert_string_equal(hex, wanted);
-    assert_int_equal(got.told.kind, PRIMARY_SOA);
-    assert_int_equal(got.told.apex_len, shop.len);
-    assert_memory_equal(got.told.apex, shop.at, shop.len);
-    assert_null(got.told.key);
+    assert_int_equal(got.reported.kind, PRIMARY_SOA);
+    assert_int_equal(got.reported.apex_len, shop.len);
+    assert_memory_equal(got.reported.apex, shop.at, shop.len);
+    assert_null(got.reported.key);
 }
 
 static void ixfr_over_udp_is_one_soa_whatever_the_serial(void **state)
@@ -431,8 +431,8 @@ static void a_signed_request_has_a_signed_answer(void **state)
         add_edns(&request, 4096, 0);
         assert_true(tsig_sign(&request, &served.key, NOW_S, NULL, &mac, NULL));
         answer(&served, &request, i % 2, &got);
-        assert_int_equal(got.told.rcode, RCODE_NOERROR);
-        assert_ptr_equal(got.told.key, &served.key);
+        assert_int_equal(got.reported.rcode, RCODE_NOERROR);
+        assert_ptr_equal(got.reported.key, &served.key);
         assert_int_equal(result_of(&got.messages[0], &served.key, NOW_S, &mac, &peer_error),
                          TSIG_GOOD);
     }
@@ -456,7 +456,7 @@ static void errors_of_a_signed_request_are_signed(void **state)
         request.at[2] = (char)(rows[i].opcode << 3);
         assert_true(tsig_sign(&request, &served.key, NOW_S, NULL, &mac, NULL));
         answer(&served, &request, true, &got);
-        assert_int_equal(got.told.rcode, rows[i].rcode);
+        assert_int_equal(got.reported.rcode, rows[i].rcode);
         assert_int_equal(result_of(&got.messages[0], &served.key, NOW_S, &mac, &peer_error),
                          TSIG_GOOD);
     }
@@ -480,10 +480,10 @@ static struct reported_tsig reported_of(struct served *served, const struct buff
     assert_int_equal(header.fields.counts[1], 0);
     assert_int_equal(header.fields.id, ID);
     assert_true(header.has_tsig);
-    assert_null(got.told.key);
-    assert_int_equal(got.told.kind, PRIMARY_AXFR);
+    assert_null(got.reported.key);
+    assert_int_equal(got.reported.kind, PRIMARY_AXFR);
     assert_int_equal(result_of(&got.messages[0], key, NOW_S, mac, &error), TSIG_REFUSED_BY_PEER);
-    assert_int_equal(got.told.tsig_error, error);
+    assert_int_equal(got.reported.tsig_error, error);
     // With another request's MAC only what is unsigned still counts.
     struct tsig_mac other = {.len = mac->len};
     unsigned same;
@@ -501,9 +501,9 @@ static void an_unknown_key_is_told_unsigned(void **state)
     struct tsig_mac mac;
     ask(&request, RR_AXFR);
     assert_true(tsig_sign(&request, &other, NOW_S, NULL, &mac, NULL));
-    struct reported_tsig told = reported_of(&served, &request, &other, &mac);
-    assert_int_equal(told.error, TSIG_ERROR_BADKEY);
-    assert_false(told.is_signed);
+    struct reported_tsig reported = reported_of(&served, &request, &other, &mac);
+    assert_int_equal(reported.error, TSIG_ERROR_BADKEY);
+    assert_false(reported.is_signed);
     tsig_key_done(&other);
 }
 
@@ -516,9 +516,9 @@ static void another_algorithm_is_another_key(void **state)
     struct tsig_mac mac;
     ask(&request, RR_AXFR);
     assert_true(tsig_sign(&request, &other, NOW_S, NULL, &mac, NULL));
-    struct reported_tsig told = reported_of(&served, &request, &other, &mac);
-    assert_int_equal(told.error, TSIG_ERROR_BADKEY);
-    assert_false(told.is_signed);
+    struct reported_tsig reported = reported_of(&served, &request, &other, &mac);
+    assert_int_equal(reported.error, TSIG_ERROR_BADKEY);
+    assert_false(reported.is_signed);
     tsig_key_done(&other);
 }
 
@@ -531,9 +531,9 @@ static void a_wrong_mac_is_told_unsigned(void **state)
     ask(&request, RR_AXFR);
     assert_true(tsig_sign(&request, &served.key, NOW_S, NULL, &mac, NULL));
     request.at[request.len - 7] ^= 1;
-    struct reported_tsig told = reported_of(&served, &request, &served.key, &mac);
-    assert_int_equal(told.error, TSIG_ERROR_BADSIG);
-    assert_false(told.is_signed);
+    struct reported_tsig reported = reported_of(&served, &request, &served.key, &mac);
+    assert_int_equal(reported.error, TSIG_ERROR_BADSIG);
+    assert_false(reported.is_signed);
 }
 
 static void a_wrong_time_is_told_signed_with_our_time(void **state)
@@ -547,9 +547,9 @@ static void a_wrong_time_is_told_signed_with_our_time(void **state)
         struct tsig_mac mac;
         ask(&request, RR_AXFR);
         assert_true(tsig_sign(&request, &served.key, times[i], NULL, &mac, NULL));
-        struct reported_tsig told = reported_of(&served, &request, &served.key, &mac);
-        assert_int_equal(told.error, TSIG_ERROR_BADTIME);
-        assert_true(told.is_signed);
+        struct reported_tsig reported = reported_of(&served, &request, &served.key, &mac);
+        assert_int_equal(reported.error, TSIG_ERROR_BADTIME);
+        assert_true(reported.is_signed);
         answer(&served, &request, true, &got);
         const struct buffer *reply = &got.messages[0];
         static const uint8_t now[] = {0, 6, 0, 0, 0x65, 0x53, 0xf1, 0};

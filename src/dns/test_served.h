@@ -112,7 +112,7 @@ static inline void add_edns(struct buffer *out, uint16_t payload, uint32_t ttl)
 struct answered {
     struct buffer messages[MESSAGES_MAX];
     size_t count;
-    struct primary_reported told;
+    struct primary_reported reported;
 };
 
 static inline void answered_done(struct answered *answered)
@@ -147,5 +147,5 @@ static inline void answer(struct served *served, const struct buffer *request, b
     }
     assert_int_equal(out->messages[out->count].len, 0);
     assert_false(primary_answer_next(made, NOW_S, &out->messages[out->count]));
-    primary_answer_report(made, &out->told);
+    primary_answer_report(made, &out->reported);
 }

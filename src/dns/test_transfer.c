@@ -80,8 +80,8 @@ static void a_zone_is_transferred_as_it_is(void **state)
     CLEANUP(zone) struct zone *zone = fetch(&served, NULL, &got);
     assert_same_zone(zone, zone_history_newest(served.history));
     assert_int_equal(got.count, 1);
-    assert_int_equal(got.told.kind, PRIMARY_AXFR);
-    assert_int_equal(got.told.serial, 7);
+    assert_int_equal(got.reported.kind, PRIMARY_AXFR);
+    assert_int_equal(got.reported.serial, 7);
 }
 
 static void a_zone_of_an_soa_alone_is_transferred(void **state)
@@ -221,7 +221,7 @@ static void a_record_that_fits_no_message_ends_the_transfer(void **state)
     answer(&served, &request, true, &got);
     assert_null(handle_all(transfer, &got, &err));
     assert_string_equal(err.code, "SERVFAIL");
-    assert_int_equal(got.told.rcode, 2);
+    assert_int_equal(got.reported.rcode, 2);
 }
 
 // ---- increments ---------------------------------------------------------------------------------
@@ -378,9 +378,9 @@ static void steps_lead_from_any_version_to_the_newest(void **state)
         AUTO_RRS steps = {0};
         AUTO_RRS newest = {0};
         ask_for_steps(&served, serial, &got);
-        assert_int_equal(got.told.kind, PRIMARY_IXFR);
-        assert_true(got.told.is_incremental);
-        assert_int_equal(got.told.serial, 20);
+        assert_int_equal(got.reported.kind, PRIMARY_IXFR);
+        assert_true(got.reported.is_incremental);
+        assert_int_equal(got.reported.serial, 20);
         read_zone(versions[serial], &zone);
         read_answer(&got, &steps);
         apply(&zone, &steps);
@@ -397,7 +397,7 @@ static void expect_whole(struct served *served, uint32_t since)
     AUTO_RRS came = {0};
     AUTO_RRS wanted = {0};
     ask_for_steps(served, since, &got);
-    assert_false(got.told.is_incremental);
+    assert_false(got.reported.is_incremental);
     read_zone(zone_history_newest(served->history), &wanted);
     read_answer(&got, &came);
     assert_string_equal(came.at[0].text, came.at[came.count - 1].text);
@@ -424,7 +424,7 @@ static void who_has_nothing_from_here_gets_it_whole(void **state)
     served.is_stranger = true;
     expect_whole(&served, 10);
     ask_for_steps(&served, 11, &current);
-    assert_false(current.told.has_records);
+    assert_false(current.reported.has_records);
 }
 
 static void changes_over_a_quarter_of_the_zone_come_whole(void **state)
@@ -438,7 +438,7 @@ static void changes_over_a_quarter_of_the_zone_come_whole(void **state)
     }
     AUTO_ANSWERED got = {0};
     ask_for_steps(&served, 10, &got);
-    assert_true(got.told.is_incremental);
+    assert_true(got.reported.is_incremental);
     CLEANUP(zone)
     struct zone *zone = with_host(zone_history_newest(served.history), 16, 6, 1006);
     zone_history_publish(served.history, zone);

@@ -91,7 +91,7 @@ struct world {
     struct thing things[THINGS];
     char lines[THINGS][128];
     char *texts[THINGS]; // when it was told last
-    size_t told[THINGS];
+    size_t reported[THINGS];
     struct child children[CHILDREN];
     unsigned frame;
     const struct alphabet *alphabet;
@@ -409,11 +409,11 @@ static void expect_no_stale_text(struct world *world)
         if (!thing->record)
             continue;
         add_texts(world->compiler, thing, &text);
-        if (world->told[i] == thing->told)
+        if (world->reported[i] == thing->reported)
             assert_string_equal(text.at ? text.at : "", world->texts[i]);
         free(world->texts[i]);
         world->texts[i] = buffer_steal(&text);
-        world->told[i] = thing->told;
+        world->reported[i] = thing->reported;
     }
 }
 

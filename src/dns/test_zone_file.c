@@ -16,7 +16,7 @@ struct file {
     const char *name;
     const char *text;
 };
-struct told {
+struct reported {
     struct buffer out;
     const struct file *files;
     size_t file_count;
@@ -28,42 +28,42 @@ struct told {
 // "a.example. 300 1 A [192.0.2.1]": quoted words in quotes.
 static void take_entry(void *context, const struct zone_file_entry *entry)
 {
-    struct told *told = context;
+    struct reported *reported = context;
     char type[10];
-    told->entry_count++;
-    if (told->is_counting)
+    reported->entry_count++;
+    if (reported->is_counting)
         return;
-    buffer_printf(&told->out, "%u:%u: ", entry->line, entry->column);
-    dname_write(&told->out, entry->owner);
+    buffer_printf(&reported->out, "%u:%u: ", entry->line, entry->column);
+    dname_write(&reported->out, entry->owner);
     if (entry->has_ttl)
-        buffer_printf(&told->out, " %u", entry->ttl_s);
-    buffer_printf(&told->out, " %u %s", entry->class_, rr_type_write(entry->type, type));
+        buffer_printf(&reported->out, " %u", entry->ttl_s);
+    buffer_printf(&reported->out, " %u %s", entry->class_, rr_type_write(entry->type, type));
     for (size_t i = 0; i < entry->word_count; i++)
-        buffer_printf(&told->out, entry->words[i].is_quoted ? " \"%.*s\"" : " [%.*s]",
+        buffer_printf(&reported->out, entry->words[i].is_quoted ? " \"%.*s\"" : " [%.*s]",
                       TEXT_ARGS(entry->words[i].text));
-    buffer_add_char(&told->out, '\n');
+    buffer_add_char(&reported->out, '\n');
 }
 
 static void take_fault(void *context, const char *file, uint32_t line, uint32_t column,
                        const struct error *error)
 {
-    struct told *told = context;
-    told->fault_count++;
+    struct reported *reported = context;
+    reported->fault_count++;
     assert_int_equal(error->fault, FAULT_SPEC);
-    if (!told->is_counting)
-        buffer_printf(&told->out, "%s:%u:%u: %s: %s\n", file, line, column, error->reason,
+    if (!reported->is_counting)
+        buffer_printf(&reported->out, "%s:%u:%u: %s: %s\n", file, line, column, error->reason,
                       error->text);
 }
 
 static bool include(void *context, struct text path, const char *from, struct text *out,
                     const char **file, struct error *err)
 {
-    struct told *told = context;
+    struct reported *reported = context;
     (void)from;
-    for (size_t i = 0; i < told->file_count; i++)
-        if (text_is(path, told->files[i].name)) {
-            *out = text_of(told->files[i].text);
-            *file = told->files[i].name;
+    for (size_t i = 0; i < reported->file_count; i++)
+        if (text_is(path, reported->files[i].name)) {
+            *out = text_of(reported->files[i].text);
+            *file = reported->files[i].name;
             return true;
         }
     return error_set(err, FAULT_SPEC, "Include", "%.*s: no such file", TEXT_ARGS(path));
@@ -71,10 +71,10 @@ static bool include(void *context, struct text path, const char *from, struct te
 
 static const struct zone_file_calls calls = {take_entry, take_fault, include, NULL};
 
-static void read_into(struct told *told, struct text text)
+static void read_into(struct reported *reported, struct text text)
 {
     struct zone_file_calls mine = calls;
-    mine.context = told;
+    mine.context = reported;
     zone_file_read(text, "z", example, &mine);
 }
 
@@ -82,11 +82,11 @@ static void read_into(struct told *told, struct text text)
 static void expect_text(struct text text, const struct file *files, size_t file_count,
                         const char *wanted)
 {
-    struct told told = {.files = files, .file_count = file_count};
+    struct reported reported = {.files = files, .file_count = file_count};
     autofree char *copy = mem_copy(text.at, text.len);
-    read_into(&told, (struct text){copy, text.len});
-    assert_string_equal(buffer_text(&told.out).at, wanted);
-    buffer_done(&told.out);
+    read_into(&reported, (struct text){copy, text.len});
+    assert_string_equal(buffer_text(&reported.out).at, wanted);
+    buffer_done(&reported.out);
 }
 
 static void expect(const char *text, const char *wanted)
@@ -217,17 +217,17 @@ static void what_cannot_be_read_is_told_once(void **state)
 static void long_words_are_cut_where_they_are_told(void **state)
 {
     (void)state;
-    struct told told = {0};
+    struct reported reported = {0};
     AUTO_BUFFER text = {0};
     buffer_add_text(&text, "a ");
     while (text.len < 1 << 20)
         buffer_add_char(&text, 'x');
     buffer_add_text(&text, " 1\nb A 2\n");
-    read_into(&told, buffer_text(&text));
-    assert_int_equal(told.entry_count, 1);
-    assert_int_equal(told.fault_count, 1);
-    assert_true(told.out.len < 200);
-    buffer_done(&told.out);
+    read_into(&reported, buffer_text(&text));
+    assert_int_equal(reported.entry_count, 1);
+    assert_int_equal(reported.fault_count, 1);
+    assert_true(reported.out.len < 200);
+    buffer_done(&reported.out);
 }
 
 static void an_entry_has_not_more_words_than_the_limit(void **state)
@@ -335,21 +335,21 @@ static void including_has_an_end(void **state)
     (void)state;
     static const struct file files[] = {{"self", "$INCLUDE self\n"},
                                         {"many", "$INCLUDE many\n$INCLUDE many\n"}};
-    struct told told = {.files = files, .file_count = 2, .is_counting = true};
+    struct reported reported = {.files = files, .file_count = 2, .is_counting = true};
     expect_text(TEXT("$INCLUDE self\n"), files, 2,
                 "self:1:1: Include: files include each other more than 16 deep\n");
-    read_into(&told, TEXT("$INCLUDE many\n"));
-    assert_int_equal(told.fault_count, 2 * 1000 - 999);
+    read_into(&reported, TEXT("$INCLUDE many\n"));
+    assert_int_equal(reported.fault_count, 2 * 1000 - 999);
 }
 
 static void who_does_not_include_says_so(void **state)
 {
     (void)state;
-    struct told told = {0};
-    struct zone_file_calls mine = {take_entry, take_fault, NULL, &told};
+    struct reported reported = {0};
+    struct zone_file_calls mine = {take_entry, take_fault, NULL, &reported};
     zone_file_read(TEXT("$INCLUDE x\n"), "z", example, &mine);
-    assert_string_equal(told.out.at, "z:1:1: Include: $INCLUDE is not allowed here\n");
-    buffer_done(&told.out);
+    assert_string_equal(reported.out.at, "z:1:1: Include: $INCLUDE is not allowed here\n");
+    buffer_done(&reported.out);
 }
 
 // ---- $GENERATE ----------------------------------------------------------------------------------
@@ -406,10 +406,10 @@ static void a_broken_generate_is_told_once(void **state)
 static void generating_has_an_end(void **state)
 {
     (void)state;
-    struct told told = {.is_counting = true};
-    read_into(&told, TEXT("$GENERATE 1-600000 a A $\n$GENERATE 1-600000 a A $\nb A 1\n"));
-    assert_int_equal(told.entry_count, ZONE_FILE_GENERATED_MAX + 1);
-    assert_int_equal(told.fault_count, 1);
+    struct reported reported = {.is_counting = true};
+    read_into(&reported, TEXT("$GENERATE 1-600000 a A $\n$GENERATE 1-600000 a A $\nb A 1\n"));
+    assert_int_equal(reported.entry_count, ZONE_FILE_GENERATED_MAX + 1);
+    assert_int_equal(reported.fault_count, 1);
 }
 
 int main(void)

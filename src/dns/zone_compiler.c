@@ -233,7 +233,7 @@ static void fade(struct zone_compiler *compiler)
     compiler->fading.count = 0;
 }
 
-void zone_compiler_settle(struct zone_compiler *compiler, zone_reported *told, void *context)
+void zone_compiler_settle(struct zone_compiler *compiler, zone_reported *reported, void *context)
 {
     zone_frame_settle(compiler);
     zone_rounds_start(compiler);
@@ -242,7 +242,7 @@ void zone_compiler_settle(struct zone_compiler *compiler, zone_reported *told, v
         zone_alias_settle(compiler);
     } while (zone_rounds_next(compiler));
     for (size_t i = 0; i < compiler->eval.count; i++)
-        zone_judge(compiler, compiler->eval.at[i], told, context);
+        zone_judge(compiler, compiler->eval.at[i], reported, context);
     if (compiler->eval.count)
         zone_output_as_child(compiler);
     zone_nodes_unmark(&compiler->eval, NODE_EVAL);

@@ -158,7 +158,7 @@ void zone_compiler_remove(struct zone_compiler *compiler, struct zone_record *re
 // Works out all that was put, removed or set since the last time. `told` hears each record whose
 // outcome is another now (a new one always), in no order; it may not call back.
 typedef void zone_reported(void *context, const void *tag, const struct zone_outcome *outcome);
-void zone_compiler_settle(struct zone_compiler *compiler, zone_reported *told, void *context);
+void zone_compiler_settle(struct zone_compiler *compiler, zone_reported *reported, void *context);
 struct zone_outcome zone_record_outcome(const struct zone_record *record);
 uint16_t zone_record_type(const struct zone_record *record);
 struct dname zone_record_owner(const struct zone_compiler *compiler,

@@ -457,16 +457,16 @@ static int compare_reported(const void *a, const void *b, void *context)
 static const struct zone_record **reported_of_children(const struct zone_compiler *compiler,
                                                        size_t *count)
 {
-    const struct zone_record **told =
+    const struct zone_record **reported =
         mem_new_array(const struct zone_record *, compiler->reported_count + 1);
     *count = 0;
     for (size_t i = 0; compiler->reported_count && i < compiler->below_count; i++)
         for (size_t j = 0; j < compiler->below[i].count; j++)
             if (compiler->below[i].records[j]->flags & RECORD_REPORTED)
-                told[(*count)++] = compiler->below[i].records[j];
+                reported[(*count)++] = compiler->below[i].records[j];
     if (*count)
-        qsort_r(told, *count, sizeof *told, compare_reported, (void *)(uintptr_t)compiler);
-    return told;
+        qsort_r(reported, *count, sizeof *reported, compare_reported, (void *)(uintptr_t)compiler);
+    return reported;
 }
 
 static void warn_of_children(const struct zone_compiler *compiler, enum zone_reason reason,
@@ -474,12 +474,12 @@ static void warn_of_children(const struct zone_compiler *compiler, enum zone_rea
 {
     AUTO_BUFFER text = {0};
     size_t count;
-    autofree const struct zone_record **told = reported_of_children(compiler, &count);
+    autofree const struct zone_record **reported = reported_of_children(compiler, &count);
     for (size_t i = 0; i < count; i++) {
-        if (!is_warned(told[i], reason))
+        if (!is_warned(reported[i], reason))
             continue;
         buffer_clear(&text);
-        zone_compiler_explain(compiler, told[i], reason, &text);
+        zone_compiler_explain(compiler, reported[i], reason, &text);
         call(context, reason, buffer_text(&text));
     }
 }

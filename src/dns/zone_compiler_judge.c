@@ -414,7 +414,7 @@ size_t zone_judge_look(struct zone_compiler *compiler, const struct zone_node *n
     return count;
 }
 
-void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_reported *told,
+void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_reported *reported,
                 void *context)
 {
     size_t count = zone_judge_look(compiler, node);
@@ -426,6 +426,6 @@ void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_rep
         if (!commit(compiler, result))
             continue;
         struct zone_outcome outcome = {record->reason, record->warnings, record->by};
-        told(context, record->tag, &outcome);
+        reported(context, record->tag, &outcome);
     }
 }

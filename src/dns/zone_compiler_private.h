@@ -371,7 +371,7 @@ static inline bool zone_record_is_foreign(const struct zone_record *record)
 {
     return record->type != RR_DS && !(record->flags & RECORD_GIVEN);
 }
-void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_reported *told,
+void zone_judge(struct zone_compiler *compiler, struct zone_node *node, zone_reported *reported,
                 void *context);
 // What zone_judge would find: so many of compiler->results, without what equal records and TTLs
 // come to.

@@ -231,13 +231,13 @@ void ledger_keeper_drop(struct ledger_keeper *keeper, const struct record_set *s
 
 static void notify_waiters(struct ledger_keeper *keeper, uint64_t up_to, bool is_stored)
 {
-    LIST_OF(struct waiter) told = {0};
+    LIST_OF(struct waiter) reported = {0};
     list_each (waiter, &keeper->waiters)
         if (waiter->number <= up_to) {
             list_remove(&keeper->waiters, waiter);
-            list_append(&told, waiter);
+            list_append(&reported, waiter);
         }
-    for (struct waiter *waiter; (waiter = list_take_first(&told));) {
+    for (struct waiter *waiter; (waiter = list_take_first(&reported));) {
         waiter->done(waiter->context, is_stored);
         free(waiter);
     }

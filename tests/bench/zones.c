@@ -100,9 +100,9 @@ static size_t write_question(uint8_t *out, uint16_t id, unsigned host)
 
 static bool is_answered(const uint8_t *reply, size_t len, size_t asked, uint32_t address)
 {
-    uint32_t told = htonl(address);
+    uint32_t reported = htonl(address);
     enum { FIXED = 12 }; // pointer, type, class, TTL, length
-    return len >= asked + FIXED + 4 && reply[7] && !memcmp(reply + asked + FIXED, &told, 4);
+    return len >= asked + FIXED + 4 && reply[7] && !memcmp(reply + asked + FIXED, &reported, 4);
 }
 
 // An answer that comes too late is left aside.

@@ -11,12 +11,12 @@ static void check_reply(int status, const char *after, struct text body)
     struct http_reply reply = {
         .status = status, .body = body, .headers = &header, .header_count = 1};
     struct api_question question = {.method = "PATCH", .unix_ms = 1700000000000};
-    struct api_reply told;
-    api_reply_read(&told, &question, &reply, arena);
-    must(told.is_ok || (told.error.fault != FAULT_NONE && told.error.text[0]));
-    must(told.error.retry_ms >= 0 && told.error.retry_ms <= 60000);
-    must(told.error.fault != FAULT_LIMIT || told.error.retry_ms > 0);
-    must(told.cause && told.audit_id);
+    struct api_reply reported;
+    api_reply_read(&reported, &question, &reply, arena);
+    must(reported.is_ok || (reported.error.fault != FAULT_NONE && reported.error.text[0]));
+    must(reported.error.retry_ms >= 0 && reported.error.retry_ms <= 60000);
+    must(reported.error.fault != FAULT_LIMIT || reported.error.retry_ms > 0);
+    must(reported.cause && reported.audit_id);
 }
 
 static void check_plugin(struct text output)

@@ -62,17 +62,17 @@ static bool find_zone(void *context, struct dname apex, const uint8_t address[16
 static void check_answer(struct primary_answer *answer, const struct buffer *request, bool is_tcp)
 {
     size_t count = 0;
-    struct primary_reported told;
+    struct primary_reported reported;
     AUTO_BUFFER out = {0};
     for (; primary_answer_next(answer, NOW_S, &out); count++) {
         must(out.len >= HEADER && out.len <= (is_tcp ? UINT16_MAX : UDP_MAX));
         must(!memcmp(out.at, request->at, 2) && out.at[2] & 0x80);
         buffer_clear(&out);
     }
-    primary_answer_report(answer, &told);
-    must(count == 1 && told.apex_len <= DNAME_MAX);
-    must(!told.has_serial || told.serial == 8);
-    must(told.rcode || told.has_serial);
+    primary_answer_report(answer, &reported);
+    must(count == 1 && reported.apex_len <= DNAME_MAX);
+    must(!reported.has_serial || reported.serial == 8);
+    must(reported.rcode || reported.has_serial);
 }
 
 // Any octets over UDP or TCP, as they are or signed by us.

@@ -80,15 +80,15 @@ static void check_served(struct zone_history *history, const struct zone *zone)
     const struct primary_calls calls = {no_key, the_zone, history};
     AUTO_BUFFER octets = {0};
     struct zone *again = NULL;
-    struct primary_reported told;
+    struct primary_reported reported;
     must(transfer_request(transfer, ID, NOW_S, &octets, NULL));
     const struct primary_request request = {.octets = buffer_text(&octets), .is_tcp = true};
     CLEANUP(primary_answer) struct primary_answer *answer = primary_answer_new(&request, &calls);
     buffer_clear(&octets);
     for (; primary_answer_next(answer, NOW_S, &octets); buffer_clear(&octets)) {
         struct error err;
-        primary_answer_report(answer, &told);
-        if (told.rcode == SERVFAIL)
+        primary_answer_report(answer, &reported);
+        if (reported.rcode == SERVFAIL)
             return; // an RR that fits no message
         must(transfer_read_reply(transfer, buffer_text(&octets), NOW_S, &again, &err));
     }

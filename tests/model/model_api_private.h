@@ -66,8 +66,8 @@ struct model_stream {
     bool is_frozen;
     bool is_met; // `fault` is on its way
     enum model_stream_fault fault;
-    uint64_t version; // events up to it are not told
-    uint64_t told;    // up to it they have arrived
+    uint64_t version;  // events up to it are not told
+    uint64_t reported; // up to it they have arrived
     int64_t bookmark_ms;
     int64_t deadline_ms;
     struct model_chunk *first;

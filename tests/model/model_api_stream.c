@@ -106,8 +106,8 @@ static void take_due(struct model_stream *stream, int64_t now_ms, struct buffer 
         if (!stream->first)
             stream->last = NULL;
         chunk_write(out, stream, chunk);
-        if (chunk->version > stream->told)
-            stream->told = chunk->version;
+        if (chunk->version > stream->reported)
+            stream->reported = chunk->version;
         chunk_free(stream->repeated);
         stream->repeated = chunk;
     }
@@ -119,9 +119,10 @@ static void add_bookmark(struct http_call *call, int64_t now_ms, struct buffer *
     if (!stream->has_bookmarks || stream->is_met || stream->bookmark_ms > now_ms)
         return;
     uint64_t now = model_server_version(call->api->server);
-    if (!stream->first && now > stream->told)
-        stream->told = now;
-    chunk_write(out, stream, &(struct model_chunk){.type = "BOOKMARK", .version = stream->told});
+    if (!stream->first && now > stream->reported)
+        stream->reported = now;
+    chunk_write(out, stream,
+                &(struct model_chunk){.type = "BOOKMARK", .version = stream->reported});
     int64_t last_ms = stream->deadline_ms - LAST_BOOKMARK_MS;
     bool is_last = now_ms >= last_ms;
     int64_t next_ms = now_ms + BOOKMARK_MS;
@@ -154,7 +155,7 @@ static void write_fault(const struct http_call *call, struct buffer *out)
         return;
     case STREAM_EXPIRES:
         snprintf(text, sizeof text, "too old resource version: %llu (%llu)",
-                 (unsigned long long)stream->told,
+                 (unsigned long long)stream->reported,
                  (unsigned long long)model_server_version(call->api->server));
         add_error(out, 410, "Expired", text);
         return;
@@ -398,7 +399,7 @@ static void begin(struct http_call *call, const struct model_target *target, str
     if (is_anew)
         return;
     // As with the real one, a version that is yet to come silences all before it.
-    stream->version = stream->told = version;
+    stream->version = stream->reported = version;
     if (version < model_server_history(call->api->server, target->row->kind)->expired) {
         stream->is_met = true;
         stream->fault = STREAM_EXPIRES;

@@ -42,7 +42,7 @@ struct model_past {
     size_t count;
     size_t capacity;
     bool has_reported;
-    uint32_t told; // by NOTIFY last
+    uint32_t reported; // by NOTIFY last
 };
 
 struct model_planned {

@@ -274,12 +274,12 @@ static void be_notified(struct model_copy *copy, const struct message *asked)
     struct model_dns *dns = copy->server->dns;
     struct model_past *past = model_dns_past(dns, copy->apex);
     model_dns_text(&name, copy->apex);
-    bool is_back = past->has_reported && serial_is_before(asked->soa_serial, past->told);
+    bool is_back = past->has_reported && serial_is_before(asked->soa_serial, past->reported);
     if (is_back && !dns->is_excused)
-        model_dns_break(dns, "%s: after NOTIFY of %u came one of %u", name.at, past->told,
+        model_dns_break(dns, "%s: after NOTIFY of %u came one of %u", name.at, past->reported,
                         asked->soa_serial);
     past->has_reported = true;
-    past->told = is_back ? past->told : asked->soa_serial;
+    past->reported = is_back ? past->reported : asked->soa_serial;
     if (!copy->has_serial || serial_is_before(copy->serial, asked->soa_serial))
         fetch_after(copy, FETCH_MS);
 }

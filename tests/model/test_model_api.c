@@ -225,7 +225,7 @@ static void change(const char *name, const char *text)
 }
 
 // "ADDED a, BOOKMARK!, MODIFIED b" of a stream.
-static const char *told(const struct reply *reply)
+static const char *reported(const struct reply *reply)
 {
     AUTO_BUFFER out = {0};
     struct text line;
@@ -548,10 +548,11 @@ static void a_streaming_list_is_all_the_end_mark_and_what_follows(void **state)
     post_five();
     send_call(&stream, "GET", ALL_NOTES STREAMING, NULL, NULL);
     pass(SECOND);
-    assert_string_equal(told(&stream), "ADDED a, ADDED b, ADDED c, ADDED d, ADDED e, BOOKMARK!");
+    assert_string_equal(reported(&stream),
+                        "ADDED a, ADDED b, ADDED c, ADDED d, ADDED e, BOOKMARK!");
     change("c", "y");
     assert_int_equal(ask("DELETE", NOTES "/a", NULL, NULL, NULL), 200);
-    assert_non_null(strstr(told(&stream), "BOOKMARK!, MODIFIED c, DELETED a"));
+    assert_non_null(strstr(reported(&stream), "BOOKMARK!, MODIFIED c, DELETED a"));
     assert_false(stream.is_done);
 }
 
@@ -572,7 +573,7 @@ static void a_streaming_list_has_conditions(void **state)
               ALL_NOTES "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", NULL,
               NULL);
     pass(SECOND);
-    assert_string_equal(told(&plain), "ADDED a");
+    assert_string_equal(reported(&plain), "ADDED a");
 }
 
 static void a_watch_tells_what_came_since_its_version(void **state)
@@ -594,14 +595,14 @@ static void a_watch_tells_what_came_since_its_version(void **state)
                            version),
               NULL, NULL);
     pass(SECOND);
-    assert_string_equal(told(&all), "ADDED b, MODIFIED a");
-    assert_string_equal(told(&one), "ADDED b");
+    assert_string_equal(reported(&all), "ADDED b, MODIFIED a");
+    assert_string_equal(reported(&one), "ADDED b");
     for (int i = 0; i < 9; i++)
         change("a", arena_printf(bench.arena, "%d", i));
     send_call(&old, "GET", ALL_NOTES "?watch=1&resourceVersion=1", NULL, NULL);
     pass(SECOND);
     assert_int_equal(old.status, 200);
-    assert_string_equal(told(&old), "ERROR");
+    assert_string_equal(reported(&old), "ERROR");
     assert_non_null(strstr(body_of(&old), "\"reason\":\"Expired\",\"code\":410"));
     assert_true(old.is_done);
 }
@@ -618,13 +619,13 @@ static void bookmarks_come_each_minute_and_before_the_clean_end(void **state)
                            version),
               NULL, NULL);
     pass(MINUTE - 1);
-    assert_string_equal(told(&stream), "");
+    assert_string_equal(reported(&stream), "");
     assert_int_equal(ask("POST", LEASES, NULL, "{\"metadata\":{\"name\":\"l\"}}", NULL), 201);
     pass(MINUTE);
-    assert_string_equal(told(&stream), "BOOKMARK, BOOKMARK");
+    assert_string_equal(reported(&stream), "BOOKMARK, BOOKMARK");
     assert_non_null(strstr(body_of(&stream), "\"resourceVersion\":\"2\""));
     pass(MINUTE);
-    assert_string_equal(told(&stream), "BOOKMARK, BOOKMARK, BOOKMARK");
+    assert_string_equal(reported(&stream), "BOOKMARK, BOOKMARK, BOOKMARK");
     assert_true(stream.is_done);
     assert_int_equal(stream.failure, HTTP_OK);
 }
@@ -669,7 +670,7 @@ static void an_event_comes_before_or_after_the_reply(void **state)
     send_call(&reply, "PATCH", NOTES "/a", MERGE, "{\"spec\":{\"text\":\"y\"}}");
     pass(2);
     assert_false(reply.is_done);
-    assert_string_equal(told(&stream), "ADDED a, BOOKMARK!, MODIFIED a");
+    assert_string_equal(reported(&stream), "ADDED a, BOOKMARK!, MODIFIED a");
     model_server_set_delays(bench.server, 1, 5);
     pass(3);
     assert_true(reply.is_done);
@@ -677,9 +678,9 @@ static void an_event_comes_before_or_after_the_reply(void **state)
     send_call(&second, "PATCH", NOTES "/a", MERGE, "{\"spec\":{\"text\":\"z\"}}");
     pass(2);
     assert_true(second.is_done);
-    assert_string_equal(told(&stream), "ADDED a, BOOKMARK!, MODIFIED a");
+    assert_string_equal(reported(&stream), "ADDED a, BOOKMARK!, MODIFIED a");
     pass(3);
-    assert_string_equal(told(&stream), "ADDED a, BOOKMARK!, MODIFIED a, MODIFIED a");
+    assert_string_equal(reported(&stream), "ADDED a, BOOKMARK!, MODIFIED a, MODIFIED a");
 }
 
 // ---- faults -------------------------------------------------------------------------------------
@@ -713,7 +714,7 @@ static void a_lost_reply_was_done_and_a_failed_call_was_not(void **state)
     AUTO_REPLY stream = {0};
     send_call(&stream, "GET", ALL_NOTES STREAMING, NULL, NULL);
     pass(SECOND);
-    assert_string_equal(told(&stream), "ERROR");
+    assert_string_equal(reported(&stream), "ERROR");
     model_server_fault(bench.server, MODEL_LIST, 0, MODEL_EXPIRED);
     assert_int_equal(ask("GET", ALL_NOTES, NULL, NULL, NULL), 410);
 }
@@ -779,7 +780,7 @@ static void a_restart_ends_watches_and_forgets_versions(void **state)
     assert_string_equal(text_at(tree_of(&first), "message"), "storage is (re)initializing");
     send_call(&old, "GET", path, NULL, NULL);
     pass(SECOND);
-    assert_string_equal(told(&old), "ERROR");
+    assert_string_equal(reported(&old), "ERROR");
 }
 
 static void a_watch_beyond_the_servers_version_is_silent(void **state)
@@ -799,7 +800,7 @@ static void a_watch_beyond_the_servers_version_is_silent(void **state)
         NULL, NULL);
     change("a", "y");
     pass(SECOND);
-    assert_string_equal(told(&stream), "");
+    assert_string_equal(reported(&stream), "");
     assert_int_equal(ask("GET", ALL_NOTES "?resourceVersion=900", NULL, NULL, NULL), 504);
 }
 
@@ -841,10 +842,10 @@ static void an_event_may_come_twice_and_an_error_within(void **state)
     post("a");
     model_api_meet(bench.api, NULL, STREAM_REPEATS);
     pass(SECOND);
-    assert_string_equal(told(&stream), "BOOKMARK!, ADDED a, ADDED a");
+    assert_string_equal(reported(&stream), "BOOKMARK!, ADDED a, ADDED a");
     model_api_meet(bench.api, NULL, STREAM_FAILS);
     pass(SECOND);
-    assert_string_equal(told(&stream), "BOOKMARK!, ADDED a, ADDED a, ERROR");
+    assert_string_equal(reported(&stream), "BOOKMARK!, ADDED a, ADDED a, ERROR");
     assert_true(stream.is_done);
 }
 

@@ -245,7 +245,7 @@ static void a_refusal_is_told_however_late_its_turn_comes(void **state)
 {
     (void)state;
     struct stage *stage = stage_new(STAGE_CLUSTER, false);
-    int told = 0;
+    int reported = 0;
     model_backend_add(stage->backend, "http://dns.test");
     write_class(stage);
     advance(stage, MINUTE_MS);
@@ -254,8 +254,8 @@ static void a_refusal_is_told_however_late_its_turn_comes(void **state)
     flood_dns_records(stage);
     advance(stage, 2 * MINUTE_MS);
     for (int number = 0; number < RECORDS; number++)
-        told += is_forbidden(stage, number);
-    assert_int_equal(told, RECORDS);
+        reported += is_forbidden(stage, number);
+    assert_int_equal(reported, RECORDS);
     stage_free(stage);
 }
 

@@ -60,7 +60,7 @@ void rig_free(struct rig *rig)
     test_folder_remove(rig->dir);
     if (*rig->state_dir)
         test_folder_remove(rig->state_dir);
-    buffer_done(&rig->told);
+    buffer_done(&rig->reported);
     buffer_done(&rig->logged);
     buffer_done(&rig->why);
     buffer_done(&rig->rows);
@@ -86,11 +86,11 @@ static void take_event(void *context, const struct store_event *event)
     struct rig *rig = context;
     assert_int_equal(event->old != NULL, event->type != STORE_ADDED);
     assert_int_equal(event->is_initial, !rig->was_synced);
-    buffer_printf(&rig->told, "%s %s ", names[event->type], event->object->kind->name);
-    object_write_name(&rig->told, event->object);
+    buffer_printf(&rig->reported, "%s %s ", names[event->type], event->object->kind->name);
+    object_write_name(&rig->reported, event->object);
     if (event->object->deleted_s && event->type != STORE_DELETED)
-        buffer_add_text(&rig->told, " in deletion");
-    buffer_add_char(&rig->told, '\n');
+        buffer_add_text(&rig->reported, " in deletion");
+    buffer_add_char(&rig->reported, '\n');
     if (rig->patched_in_event)
         patch_in_event(rig);
 }
@@ -98,7 +98,7 @@ static void take_event(void *context, const struct store_event *event)
 static void take_batch_end(void *context)
 {
     struct rig *rig = context;
-    buffer_add_text(&rig->told, ".\n");
+    buffer_add_text(&rig->reported, ".\n");
 }
 
 static void take_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
@@ -126,7 +126,7 @@ static void take_fenced(void *context)
 static void take_writable(void *context)
 {
     struct rig *rig = context;
-    buffer_add_text(&rig->told, "WRITABLE\n");
+    buffer_add_text(&rig->reported, "WRITABLE\n");
 }
 
 // ---- opening ------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ void rig_restart(struct rig *rig)
     rig_drop(rig);
     faulty_disk_heal(rig->disk);
     rig_run(rig, 0); // the stop of a dead process must not meet the new one
-    buffer_clear(&rig->told);
+    buffer_clear(&rig->reported);
     rig_open(rig);
 }
 
@@ -281,9 +281,9 @@ void rig_tamper(struct rig *rig, const char *sql)
 const char *rig_reported(struct rig *rig)
 {
     buffer_clear(&rig->json);
-    struct text told = buffer_text(&rig->told);
-    buffer_add(&rig->json, told.at, told.len);
-    buffer_clear(&rig->told);
+    struct text reported = buffer_text(&rig->reported);
+    buffer_add(&rig->json, reported.at, reported.len);
+    buffer_clear(&rig->reported);
     return buffer_text(&rig->json).at;
 }
 

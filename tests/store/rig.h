@@ -30,10 +30,10 @@ struct rig {
     uint64_t drawn;
     struct store *store; // NULL: not open
     struct log *log;
-    struct buffer told;   // events and more since rig_reported, a line each; "." ends a batch
-    struct buffer logged; // log lines
-    struct buffer why;    // not synced
-    struct buffer rows;   // of rig_rows
+    struct buffer reported; // events and more since rig_reported, a line each; "." ends a batch
+    struct buffer logged;   // log lines
+    struct buffer why;      // not synced
+    struct buffer rows;     // of rig_rows
     bool is_synced;
     bool was_synced; // once since it was opened
     bool is_leading;

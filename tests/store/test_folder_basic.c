@@ -117,9 +117,9 @@ static void step_until_reported(struct rig *rig, unsigned lines)
 {
     for (unsigned known = 0; known < lines;) {
         assert_true(virtual_loop_step(rig->loop));
-        unsigned told = rig->told.at ? count_lines(rig->told.at) : 0;
-        assert_true(told <= known + 1);
-        known = told;
+        unsigned reported = rig->reported.at ? count_lines(rig->reported.at) : 0;
+        assert_true(reported <= known + 1);
+        known = reported;
     }
 }
 

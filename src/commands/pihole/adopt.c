@@ -181,7 +181,7 @@ static void refuse_all(struct adopter *adopter, const char *fault)
 {
     do {
         for (size_t i = 0; i < adopter->job.change_count; i++)
-            adopter->adopt->told(adopter->adopt->context, adopter->batch[i], fault);
+            adopter->adopt->reported(adopter->adopt->context, adopter->batch[i], fault);
     } while (fill_batch(adopter));
     finish_target_soon(adopter);
 }
@@ -230,7 +230,7 @@ static void batch_done(void *context)
         const struct change *change = &adopter->job.changes[i];
         const char *fault = fault_of(adopter, &change->outcome);
         settle(adopter, change, !fault);
-        adopt->told(adopt->context, adopter->batch[i], fault);
+        adopt->reported(adopt->context, adopter->batch[i], fault);
     }
     if (fill_batch(adopter)) {
         begin_batch(adopter);

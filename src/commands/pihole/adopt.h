@@ -32,7 +32,7 @@ struct adopt {
     const struct adoptions *adoptions;
     int64_t timeout_ms; // until we lead, and for each exchange
     // What came of each; `fault` NULL: it is ours.
-    void (*told)(void *context, const struct adoption *adoption, const char *fault);
+    void (*reported)(void *context, const struct adoption *adoption, const char *fault);
     void *context;
 };
 // Takes the lead first. False: it could not, or lost it.

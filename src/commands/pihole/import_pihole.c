@@ -165,7 +165,7 @@ static bool apply(struct import *import, struct error *err)
         .setup = &import->setup,
         .adoptions = &import->adoptions,
         .timeout_ms = option_ms(import->invocation, "timeout"),
-        .told = adopted,
+        .reported = adopted,
         .context = import,
     };
     return !import->adoptions.count || !option_flag(import->invocation, "apply") ||
@@ -274,7 +274,7 @@ static int release_one(struct import *import, const char *name)
         .setup = &import->setup,
         .backend = backends_find(&import->setup.backends, text_of(backend)),
         .timeout_ms = option_ms(import->invocation, "timeout"),
-        .told = released,
+        .reported = released,
         .left = left_there,
         .context = import,
     };

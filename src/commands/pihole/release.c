@@ -153,7 +153,7 @@ static void report_batch(struct releaser *releaser)
     for (size_t i = 0; i < releaser->job.change_count; i++) {
         const struct change *change = &releaser->job.changes[i];
         const char *fault = fault_of(releaser, &change->outcome);
-        release->told(release->context, &change->set, fault);
+        release->reported(release->context, &change->set, fault);
         releaser->has_failed = releaser->has_failed || fault;
         if (!fault)
             ledger_keeper_drop(releaser->keeper, &change->set);

@@ -11,7 +11,7 @@ struct release {
     const struct configured_backend *backend;
     int64_t timeout_ms; // until we lead, and for each exchange
     // What came of each; `fault` NULL: it is gone.
-    void (*told)(void *context, const struct record_set *set, const char *fault);
+    void (*reported)(void *context, const struct record_set *set, const char *fault);
     // What can carry no mark of ours, and no ledger names: it stays, whosever it is.
     void (*left)(void *context, const struct record_set *set);
     void *context;

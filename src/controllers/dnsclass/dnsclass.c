@@ -260,7 +260,7 @@ static void ask_health(struct reconcile *reconcile, struct decision *out)
 // ---- the status ---------------------------------------------------------------------------------
 
 // What a status says.
-struct told {
+struct reported {
     enum reason reason;
     enum condition_status ready;
     const char *message;
@@ -294,34 +294,35 @@ static bool says_healthy(const struct value *answer)
     return text_equal_nocase(value_text_at(answer, "status"), TEXT("healthy"));
 }
 
-static void report_answer(const struct reconcile *reconcile, struct told *told)
+static void report_answer(const struct reconcile *reconcile, struct reported *reported)
 {
     const struct backend_view *backend = reconcile->backend;
     struct text message = value_text_at(backend->answer, "message");
-    told->checked_s = backend->answered_s;
-    told->health_message = message.len ? terminated(reconcile->arena, message) : NULL;
+    reported->checked_s = backend->answered_s;
+    reported->health_message = message.len ? terminated(reconcile->arena, message) : NULL;
     if (backend->is_answer_ok && says_healthy(backend->answer)) {
-        told->reason = REASON_SERVER_HEALTHY;
-        told->ready = CONDITION_TRUE;
-        told->health = "Healthy";
-        told->message = arena_printf(reconcile->arena, "%s is healthy", backend->registry);
+        reported->reason = REASON_SERVER_HEALTHY;
+        reported->ready = CONDITION_TRUE;
+        reported->health = "Healthy";
+        reported->message = arena_printf(reconcile->arena, "%s is healthy", backend->registry);
         return;
     }
-    told->ready = CONDITION_FALSE;
-    told->health = "Unhealthy";
-    told->reason =
+    reported->ready = CONDITION_FALSE;
+    reported->health = "Unhealthy";
+    reported->reason =
         backend->is_answer_ok ? REASON_SERVER_UNHEALTHY : reason_of_failure(&backend->answer_error);
     if (!backend->is_answer_ok)
-        told->health_message = terminated(reconcile->arena, text_of(backend->answer_error.text));
-    told->message =
+        reported->health_message =
+            terminated(reconcile->arena, text_of(backend->answer_error.text));
+    reported->message =
         backend->is_answer_ok
             ? arena_printf(reconcile->arena, "%s says that it is not healthy", backend->registry)
-            : told->health_message;
+            : reported->health_message;
 }
 
-static void report_fault(const struct reconcile *reconcile, struct told *told)
+static void report_fault(const struct reconcile *reconcile, struct reported *reported)
 {
-    *told = (struct told){
+    *reported = (struct reported){
         .reason = reason_find(text_of(reconcile->fault.reason)),
         .ready = CONDITION_FALSE,
         .message = terminated(reconcile->arena, text_of(reconcile->fault.text)),
@@ -331,35 +332,35 @@ static void report_fault(const struct reconcile *reconcile, struct told *told)
 }
 
 // Seconds that change alone are not worth a write more often than each interval.
-static int64_t steady_time(const struct reconcile *reconcile, const struct told *told)
+static int64_t steady_time(const struct reconcile *reconcile, const struct reported *reported)
 {
     const struct condition *before = conditions_find(&reconcile->ours.conditions, "Ready");
     int64_t last_s = reconcile->ours.last_health_check_s;
     bool is_same =
-        before && before->reason == told->reason &&
+        before && before->reason == reported->reason &&
         reconcile->ours.observed_generation == (int64_t)reconcile->snapshot->subject->generation;
-    bool is_early = told->checked_s >= last_s &&
-                    (told->checked_s - last_s) * 1000 < reconcile->settings.health_interval_ms;
-    return is_same && last_s && is_early ? last_s : told->checked_s;
+    bool is_early = reported->checked_s >= last_s &&
+                    (reported->checked_s - last_s) * 1000 < reconcile->settings.health_interval_ms;
+    return is_same && last_s && is_early ? last_s : reported->checked_s;
 }
 
-static const char *message_of(const struct reconcile *reconcile, const struct told *told)
+static const char *message_of(const struct reconcile *reconcile, const struct reported *reported)
 {
     const char *note = is_answered(reconcile) ? reconcile->backend->note : NULL;
-    return arena_printf(reconcile->arena, "%s%s%s%s%s", told->message, note ? "; " : "",
+    return arena_printf(reconcile->arena, "%s%s%s%s%s", reported->message, note ? "; " : "",
                         note ? note : "", reconcile->warning ? "; " : "",
                         reconcile->warning ? reconcile->warning : "");
 }
 
-static const struct value *status_make(struct reconcile *reconcile, const struct told *told)
+static const struct value *status_make(struct reconcile *reconcile, const struct reported *reported)
 {
     int64_t generation = reconcile->snapshot->subject->generation;
     const struct value *known = known_of(reconcile);
     struct text path = value_text_at(known, "signedPath");
     struct dnsclass_status status = {
-        .last_health_check_s = steady_time(reconcile, told),
-        .health = told->health,
-        .health_message = told->health_message,
+        .last_health_check_s = steady_time(reconcile, reported),
+        .health = reported->health,
+        .health_message = reported->health_message,
         .observed_generation = generation,
         .server = known ? terminated(reconcile->arena, reconcile->server) : NULL,
         .capabilities = value_find(known, "capabilities"),
@@ -367,29 +368,31 @@ static const struct value *status_make(struct reconcile *reconcile, const struct
     };
     conditions_set(&status.conditions, &reconcile->ours.conditions,
                    (struct condition){.type = "Ready",
-                                      .status = told->ready,
-                                      .reason = told->reason,
-                                      .message = message_of(reconcile, told),
+                                      .status = reported->ready,
+                                      .reason = reported->reason,
+                                      .message = message_of(reconcile, reported),
                                       .observed_generation = generation},
                    reconcile->snapshot->now_ms / 1000);
     return dnsclass_status_encode(reconcile->arena, &status);
 }
 
-static const struct log_attr *attrs_make(struct reconcile *reconcile, const struct told *told)
+static const struct log_attr *attrs_make(struct reconcile *reconcile,
+                                         const struct reported *reported)
 {
     struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, 5);
     attrs[0] = LOG_SLICE("class", reconcile->snapshot->name);
     attrs[1] = LOG_SLICE("server", reconcile->server);
-    attrs[2] = LOG_TEXT("reason", reason_name(told->reason));
-    attrs[3] = LOG_TEXT("message", message_of(reconcile, told));
+    attrs[2] = LOG_TEXT("reason", reason_name(reported->reason));
+    attrs[3] = LOG_TEXT("message", message_of(reconcile, reported));
     attrs[4] = LOG_END;
     return attrs;
 }
 
-static void note_change(struct reconcile *reconcile, const struct told *told, struct decision *out)
+static void note_change(struct reconcile *reconcile, const struct reported *reported,
+                        struct decision *out)
 {
     const struct condition *before = conditions_find(&reconcile->ours.conditions, "Ready");
-    bool is_warning = told->ready == CONDITION_FALSE;
+    bool is_warning = reported->ready == CONDITION_FALSE;
     enum reason old = before ? before->reason : REASON_HEALTH_CHECK_PENDING;
     if (has_moved(reconcile))
         decision_add_event(out, false, EVENT_SERVER_CHANGED,
@@ -397,16 +400,16 @@ static void note_change(struct reconcile *reconcile, const struct told *told, st
                                         "records go to %.*s from now on; nothing is deleted at %s",
                                         TEXT_ARGS(reconcile->server),
                                         reconcile->backend->registry));
-    if (old == told->reason || told->reason == REASON_HEALTH_CHECK_PENDING)
+    if (old == reported->reason || reported->reason == REASON_HEALTH_CHECK_PENDING)
         return;
     if (old != REASON_HEALTH_CHECK_PENDING || is_warning)
-        decision_add_event(
-            out, is_warning, EVENT_HEALTH_CHANGED,
-            arena_printf(reconcile->arena, "%s: %s", reason_name(told->reason), told->message));
+        decision_add_event(out, is_warning, EVENT_HEALTH_CHANGED,
+                           arena_printf(reconcile->arena, "%s: %s", reason_name(reported->reason),
+                                        reported->message));
     out->lines[out->line_count++] =
         (struct decision_line){.level = is_warning ? LOG_WARN : LOG_INFO,
                                .message = is_warning ? "class is not ready" : "class is ready",
-                               .attrs = attrs_make(reconcile, told)};
+                               .attrs = attrs_make(reconcile, reported)};
 }
 
 // The backend still signs with the one before.
@@ -441,28 +444,28 @@ static bool is_pending_news(const struct reconcile *reconcile)
            before->reason == REASON_INVALID_CONFIGURATION || before->reason == REASON_NONE;
 }
 
-static bool report_status(struct reconcile *reconcile, struct told *told)
+static bool report_status(struct reconcile *reconcile, struct reported *reported)
 {
     if (reconcile->fault.fault != FAULT_NONE) {
-        report_fault(reconcile, told);
-        return told->reason != REASON_PENDING;
+        report_fault(reconcile, reported);
+        return reported->reason != REASON_PENDING;
     }
     // The provider itself may refuse the settings, certificates say.
     if (reconcile->backend && reconcile->backend->fault.fault == FAULT_SPEC &&
         !has_moved(reconcile) && text_is(reconcile->server, reconcile->backend->registry)) {
         reconcile->fault = reconcile->backend->fault;
-        report_fault(reconcile, told);
+        report_fault(reconcile, reported);
         reconcile->fault = (struct error){0};
         return true;
     }
     if (is_answered(reconcile)) {
-        report_answer(reconcile, told);
+        report_answer(reconcile, reported);
         return true;
     }
-    *told = (struct told){.reason = REASON_HEALTH_CHECK_PENDING,
-                          .ready = CONDITION_UNKNOWN,
-                          .message = "the server has not answered yet",
-                          .health = "Unknown"};
+    *reported = (struct reported){.reason = REASON_HEALTH_CHECK_PENDING,
+                                  .ready = CONDITION_UNKNOWN,
+                                  .message = "the server has not answered yet",
+                                  .health = "Unknown"};
     return is_pending_news(reconcile);
 }
 
@@ -476,7 +479,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
 {
     (void)model;
     struct reconcile reconcile;
-    struct told told = {0};
+    struct reported reported = {0};
     if (!snapshot->subject)
         return;
     reconcile_open(&reconcile, snapshot);
@@ -489,13 +492,13 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     out->fault = reconcile.fault;
     out->class_label = terminated(reconcile.arena, snapshot->name);
     note_rotation(&reconcile, out);
-    if (!report_status(&reconcile, &told)) {
+    if (!report_status(&reconcile, &reported)) {
         out->reason_label = reason_name(old_reason(&reconcile));
         return;
     }
-    out->reason_label = reason_name(told.reason);
-    out->status = status_make(&reconcile, &told);
-    note_change(&reconcile, &told, out);
+    out->reason_label = reason_name(reported.reason);
+    out->status = status_make(&reconcile, &reported);
+    note_change(&reconcile, &reported, out);
 }
 
 // ---- inputs -------------------------------------------------------------------------------------

@@ -276,11 +276,12 @@ static void warn_of_replacement(struct record_reconcile *reconcile, struct recor
                                 const struct record_set *found)
 {
     wanted->claim.replaces = describe(reconcile, found);
-    record_note_key(reconcile, wanted, true, EVENT_RECORD_ADOPTED,
-                    arena_printf(reconcile->arena,
-                                 "was not ours: %.*s stood there before the first write, and is "
-                                 "replaced",
-                                 TEXT_ARGS(wanted->claim.replaces)));
+    record_add_key_event(
+        reconcile, wanted, true, EVENT_RECORD_ADOPTED,
+        arena_printf(reconcile->arena,
+                     "was not ours: %.*s stood there before the first write, and is "
+                     "replaced",
+                     TEXT_ARGS(wanted->claim.replaces)));
     record_report_line(reconcile, LOG_WARN, "record replaces what is not ours");
 }
 

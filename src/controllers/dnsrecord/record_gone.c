@@ -48,11 +48,11 @@ static void release(struct record_reconcile *reconcile, enum record_fate fate)
         key->is_claimed = false;
         key->fate = fate;
         if (fate == FATE_LEFT)
-            record_note_key(reconcile, key, true, EVENT_RECORD_ORPHANED,
-                            "may still exist: the annotation force-delete released it");
+            record_add_key_event(reconcile, key, true, EVENT_RECORD_ORPHANED,
+                                 "may still exist: the annotation force-delete released it");
         else
-            record_note_key(reconcile, key, false, EVENT_RECORD_DELETED,
-                            "stays: deletionPolicy is Retain");
+            record_add_key_event(reconcile, key, false, EVENT_RECORD_DELETED,
+                                 "stays: deletionPolicy is Retain");
     }
     reconcile->out->finalizer = FINALIZER_REMOVE;
     record_report(reconcile, REASON_RECORD_DELETED, "released without a deletion at the server");
@@ -90,8 +90,8 @@ static void orphan(struct record_reconcile *reconcile, struct record_key *key, c
 {
     key->is_claimed = false;
     key->fate = FATE_LEFT;
-    record_note_key(reconcile, key, true, EVENT_RECORD_ORPHANED,
-                    arena_printf(reconcile->arena, "may still exist: %s", why));
+    record_add_key_event(reconcile, key, true, EVENT_RECORD_ORPHANED,
+                         arena_printf(reconcile->arena, "may still exist: %s", why));
 }
 
 static void report_obstacle(struct record_reconcile *reconcile, const struct record_key *key,
@@ -149,7 +149,7 @@ static bool remove_key(struct record_reconcile *reconcile, struct record_key *ke
         record_wake_at(reconcile, record_orphan_ms(reconcile));
     if (record_has_failed(key))
         record_report_failure(reconcile, key->receipt, "deletion: ");
-    else if (why && !reconcile->told.attempt && !is_going_on(reconcile, key))
+    else if (why && !reconcile->reported.attempt && !is_going_on(reconcile, key))
         report_obstacle(reconcile, key, reason, why);
     return false;
 }
@@ -159,12 +159,14 @@ static void note_endings(struct record_reconcile *reconcile)
     for (size_t i = 0; i < reconcile->key_count; i++) {
         const struct record_key *key = &reconcile->keys[i];
         if (key->fate == FATE_TAKEN)
-            record_note_key(reconcile, key, false, EVENT_RECORD_DELETED, "is another record's now");
+            record_add_key_event(reconcile, key, false, EVENT_RECORD_DELETED,
+                                 "is another record's now");
         else if (key->fate == FATE_DELETED && key->receipt->is_uncertain)
-            record_note_key(reconcile, key, true, EVENT_DELETE_UNCERTAIN,
-                            "may still exist: the server's answer to its deletion was unclear");
+            record_add_key_event(
+                reconcile, key, true, EVENT_DELETE_UNCERTAIN,
+                "may still exist: the server's answer to its deletion was unclear");
         else if (key->fate == FATE_DELETED)
-            record_note_key(reconcile, key, false, EVENT_RECORD_DELETED, "is deleted");
+            record_add_key_event(reconcile, key, false, EVENT_RECORD_DELETED, "is deleted");
     }
 }
 

@@ -141,13 +141,13 @@ static void remove_old(struct record_reconcile *reconcile, struct record_key *ol
     if (record_is_settled(old) && may_leave) {
         old->is_leaving = true;
         if (old->receipt->is_uncertain)
-            record_note_key(reconcile, old, true, EVENT_DELETE_UNCERTAIN,
-                            "may still exist: the server's answer to its "
-                            "deletion was unclear");
+            record_add_key_event(reconcile, old, true, EVENT_DELETE_UNCERTAIN,
+                                 "may still exist: the server's answer to its "
+                                 "deletion was unclear");
     } else if (is_out_of_reach(reconcile, old)) {
         old->is_leaving = true;
-        record_note_key(reconcile, old, true, EVENT_RECORD_ORPHANED,
-                        "may still exist: its class is gone");
+        record_add_key_event(reconcile, old, true, EVENT_RECORD_ORPHANED,
+                             "may still exist: its class is gone");
     }
 }
 
@@ -249,15 +249,15 @@ static void report_old_failures(struct record_reconcile *reconcile, const struct
         if (key == wanted || key->intent != CLAIM_REMOVE)
             continue;
         if (record_is_recalled(key)) {
-            reconcile->told = (struct record_reported){0};
+            reconcile->reported = (struct record_reported){0};
             return;
         }
         if (!record_has_failed(key))
             continue;
-        reconcile->told.message = arena_printf(
-            reconcile->arena, "%s; %s can't be deleted yet: %s", reconcile->told.message,
+        reconcile->reported.message = arena_printf(
+            reconcile->arena, "%s; %s can't be deleted yet: %s", reconcile->reported.message,
             record_key_name(reconcile, &key->claim), key->receipt->error.text);
-        reconcile->told.attempt = key->receipt;
+        reconcile->reported.attempt = key->receipt;
         return;
     }
 }

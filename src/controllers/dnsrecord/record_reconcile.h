@@ -81,7 +81,7 @@ struct record_reconcile {
     struct record_key keys[RECORD_KEYS_MAX];
     size_t key_count;
     struct record_key *wanted; // the key of the spec, when it competes
-    struct record_reported told;
+    struct record_reported reported;
     const char *left; // keys that the deletion leaves at a server, or NULL
 };
 
@@ -166,8 +166,8 @@ void record_report_failure(struct record_reconcile *reconcile, const struct rece
                            const char *prefix);
 void record_report_success(struct record_reconcile *reconcile, const struct record_key *key);
 // An event about a key: "www.example.com A at http://... <what>".
-void record_note_key(struct record_reconcile *reconcile, const struct record_key *key,
-                     bool is_warning, const char *reason, const char *what);
+void record_add_key_event(struct record_reconcile *reconcile, const struct record_key *key,
+                          bool is_warning, const char *reason, const char *what);
 void record_report_line(struct record_reconcile *reconcile, enum log_level level,
                         const char *message);
 // Writes status, Events and log lines from what was reported.

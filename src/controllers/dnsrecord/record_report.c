@@ -51,7 +51,7 @@ static size_t row_of(enum reason reason)
 void record_report(struct record_reconcile *reconcile, enum reason reason, const char *message)
 {
     size_t row = row_of(reason);
-    reconcile->told = (struct record_reported){
+    reconcile->reported = (struct record_reported){
         .reason = reasons[row].reason,
         .ready = reasons[row].ready,
         .state = reasons[row].state,
@@ -69,8 +69,8 @@ void record_report_failure(struct record_reconcile *reconcile, const struct rece
     record_report(reconcile, reason,
                   arena_printf(reconcile->arena, "%s%s", prefix, receipt->error.text));
     if (*receipt->error.code)
-        reconcile->told.code = arena_copy_text(reconcile->arena, receipt->error.code);
-    reconcile->told.attempt = receipt;
+        reconcile->reported.code = arena_copy_text(reconcile->arena, receipt->error.code);
+    reconcile->reported.attempt = receipt;
 }
 
 void record_report_success(struct record_reconcile *reconcile, const struct record_key *key)
@@ -84,15 +84,15 @@ void record_report_success(struct record_reconcile *reconcile, const struct reco
         message = arena_printf(reconcile->arena, "%s; it replaced what was not ours: %.*s", message,
                                TEXT_ARGS(key->claim.replaces));
     record_report(reconcile, is_first ? REASON_RECORD_CREATED : REASON_RECORD_UPDATED, message);
-    reconcile->told.is_created = !applied;
-    reconcile->told.is_updated = applied && !is_same;
+    reconcile->reported.is_created = !applied;
+    reconcile->reported.is_updated = applied && !is_same;
 }
 
 // ---- status -------------------------------------------------------------------------------------
 
-static bool is_success(const struct record_reported *told)
+static bool is_success(const struct record_reported *reported)
 {
-    return told->ready == CONDITION_TRUE;
+    return reported->ready == CONDITION_TRUE;
 }
 
 static int64_t now_s(const struct record_reconcile *reconcile)
@@ -140,7 +140,7 @@ static enum reason acceptance(const struct record_reconcile *reconcile)
 {
     if (!reconcile->is_valid)
         return REASON_VALIDATION_FAILED;
-    enum reason reason = reconcile->told.reason;
+    enum reason reason = reconcile->reported.reason;
     if (reason == REASON_VALIDATION_FAILED || reason == REASON_CONFLICT ||
         reason == REASON_NOT_PERMITTED)
         return reason;
@@ -151,18 +151,18 @@ static const char *acceptance_text(const struct record_reconcile *reconcile, enu
 {
     if (reason == REASON_ACCEPTED)
         return "the record is valid and its name is free for it";
-    return reconcile->is_valid ? reconcile->told.message : reconcile->faults;
+    return reconcile->is_valid ? reconcile->reported.message : reconcile->faults;
 }
 
 static void conditions_make(struct record_reconcile *reconcile, struct conditions *out)
 {
-    const struct record_reported *told = &reconcile->told;
+    const struct record_reported *reported = &reconcile->reported;
     enum reason accepted = acceptance(reconcile);
     conditions_set(out, &reconcile->ours.conditions,
                    (struct condition){.type = "Ready",
-                                      .status = told->ready,
-                                      .reason = told->reason,
-                                      .message = told->message,
+                                      .status = reported->ready,
+                                      .reason = reported->reason,
+                                      .message = reported->message,
                                       .observed_generation = reconcile->object->generation},
                    now_s(reconcile));
     conditions_set(
@@ -183,24 +183,24 @@ static enum reason old_reason(const struct record_reconcile *reconcile)
 
 static void error_make(const struct record_reconcile *reconcile, struct dnsrecord_status *status)
 {
-    const struct record_reported *told = &reconcile->told;
-    bool is_old = old_reason(reconcile) == told->reason && reconcile->ours.error_time_s;
-    if (!told->code)
+    const struct record_reported *reported = &reconcile->reported;
+    bool is_old = old_reason(reconcile) == reported->reason && reconcile->ours.error_time_s;
+    if (!reported->code)
         return;
     status->has_error = true;
-    status->error_code = told->code;
-    status->error_message = told->message;
+    status->error_code = reported->code;
+    status->error_message = reported->message;
     status->error_time_s = is_old ? reconcile->ours.error_time_s : now_s(reconcile);
-    if (!told->attempt)
+    if (!reported->attempt)
         return;
-    status->error_time_s = told->attempt->failed_ms / 1000;
-    status->error_trace_id = told->attempt->trace;
+    status->error_time_s = reported->attempt->failed_ms / 1000;
+    status->error_trace_id = reported->attempt->trace;
 }
 
 static int64_t last_sync_s(const struct record_reconcile *reconcile)
 {
     const struct record_key *wanted = reconcile->wanted;
-    if (!is_success(&reconcile->told) || !wanted)
+    if (!is_success(&reconcile->reported) || !wanted)
         return reconcile->ours.last_sync_s;
     if (is_sent(wanted))
         return wanted->receipt->settled_s;
@@ -209,9 +209,9 @@ static int64_t last_sync_s(const struct record_reconcile *reconcile)
 
 static const struct value *status_make(struct record_reconcile *reconcile)
 {
-    const struct receipt *attempt = reconcile->told.attempt;
+    const struct receipt *attempt = reconcile->reported.attempt;
     struct dnsrecord_status status = {
-        .state = reconcile->told.state,
+        .state = reconcile->reported.state,
         .last_sync_s = last_sync_s(reconcile),
         .fqdn = reconcile->fqdn,
         .observed_generation = reconcile->object->generation,
@@ -230,7 +230,7 @@ static const struct value *status_make(struct record_reconcile *reconcile)
 static const struct log_attr *attrs_make(const struct record_reconcile *reconcile)
 {
     const struct snapshot *snapshot = reconcile->snapshot;
-    const struct record_reported *told = &reconcile->told;
+    const struct record_reported *reported = &reconcile->reported;
     struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, ATTRS_MAX);
     size_t count = 0;
     attrs[count++] = LOG_TEXT("record", arena_printf(reconcile->arena, "%.*s/%.*s",
@@ -239,24 +239,24 @@ static const struct log_attr *attrs_make(const struct record_reconcile *reconcil
     attrs[count++] = LOG_SLICE("fqdn", reconcile->fqdn);
     attrs[count++] = LOG_SLICE("type", reconcile->record.type);
     attrs[count++] = LOG_SLICE("class", reconcile->record.class_name);
-    if (told->code) {
-        attrs[count++] = LOG_TEXT("reason", reason_name(told->reason));
-        attrs[count++] = LOG_TEXT("error", told->message);
+    if (reported->code) {
+        attrs[count++] = LOG_TEXT("reason", reason_name(reported->reason));
+        attrs[count++] = LOG_TEXT("error", reported->message);
     }
-    if (told->attempt) {
-        attrs[count++] = LOG_INT("attempts", told->attempt->attempts);
-        attrs[count++] = LOG_TEXT("trace", told->attempt->trace);
+    if (reported->attempt) {
+        attrs[count++] = LOG_INT("attempts", reported->attempt->attempts);
+        attrs[count++] = LOG_TEXT("trace", reported->attempt->trace);
     }
     if (reconcile->left)
         attrs[count++] = LOG_TEXT("left", reconcile->left);
-    if (reconcile->wanted && reconcile->wanted->claim.replaces.len && !told->is_updated)
+    if (reconcile->wanted && reconcile->wanted->claim.replaces.len && !reported->is_updated)
         attrs[count++] = LOG_SLICE("replaces", reconcile->wanted->claim.replaces);
     attrs[count] = LOG_END;
     return attrs;
 }
 
-void record_note_key(struct record_reconcile *reconcile, const struct record_key *key,
-                     bool is_warning, const char *reason, const char *what)
+void record_add_key_event(struct record_reconcile *reconcile, const struct record_key *key,
+                          bool is_warning, const char *reason, const char *what)
 {
     decision_add_event(
         reconcile->out, is_warning, reason,
@@ -273,9 +273,9 @@ void record_report_line(struct record_reconcile *reconcile, enum log_level level
 // The 1st, 2nd, 4th, 8th ... failure in a row, then one an hour.
 static bool is_loud(const struct record_reconcile *reconcile)
 {
-    const struct receipt *attempt = reconcile->told.attempt;
-    if (old_reason(reconcile) != reconcile->told.reason || !attempt)
-        return old_reason(reconcile) != reconcile->told.reason;
+    const struct receipt *attempt = reconcile->reported.attempt;
+    if (old_reason(reconcile) != reconcile->reported.reason || !attempt)
+        return old_reason(reconcile) != reconcile->reported.reason;
     int64_t failed_s = attempt->failed_ms / 1000;
     bool is_power = (attempt->attempts & (attempt->attempts - 1)) == 0;
     bool is_new = failed_s != reconcile->ours.error_time_s;
@@ -284,11 +284,11 @@ static bool is_loud(const struct record_reconcile *reconcile)
 
 static void note_success(struct record_reconcile *reconcile)
 {
-    const char *place = reconcile->told.message;
-    if (reconcile->told.is_created) {
+    const char *place = reconcile->reported.message;
+    if (reconcile->reported.is_created) {
         decision_add_event(reconcile->out, false, EVENT_RECORD_CREATED, place);
         record_report_line(reconcile, LOG_INFO, "record created");
-    } else if (reconcile->told.is_updated) {
+    } else if (reconcile->reported.is_updated) {
         decision_add_event(reconcile->out, false, EVENT_RECORD_UPDATED, place);
         record_report_line(reconcile, LOG_INFO, "record updated");
     }
@@ -296,41 +296,42 @@ static void note_success(struct record_reconcile *reconcile)
 
 static void note_reported(struct record_reconcile *reconcile)
 {
-    const struct record_reported *told = &reconcile->told;
-    bool is_conflict = told->reason == REASON_CONFLICT;
-    if (is_success(told)) {
+    const struct record_reported *reported = &reconcile->reported;
+    bool is_conflict = reported->reason == REASON_CONFLICT;
+    if (is_success(reported)) {
         note_success(reconcile);
         return;
     }
-    if (!told->code || !is_loud(reconcile))
+    if (!reported->code || !is_loud(reconcile))
         return;
     decision_add_event(
         reconcile->out, true, is_conflict ? EVENT_RECORD_CONFLICT : EVENT_RECORD_FAILED,
-        arena_printf(reconcile->arena, "%s: %s", reason_name(told->reason), told->message));
+        arena_printf(reconcile->arena, "%s: %s", reason_name(reported->reason), reported->message));
     record_report_line(reconcile, LOG_WARN, is_conflict ? "record lost its name" : "record failed");
 }
 
 static void fault_make(struct record_reconcile *reconcile)
 {
-    const struct record_reported *told = &reconcile->told;
-    if (told->attempt)
-        reconcile->out->fault = told->attempt->error;
-    else if (told->code)
-        error_set(&reconcile->out->fault, FAULT_WAIT, reason_name(told->reason), "%s",
-                  told->message);
+    const struct record_reported *reported = &reconcile->reported;
+    if (reported->attempt)
+        reconcile->out->fault = reported->attempt->error;
+    else if (reported->code)
+        error_set(&reconcile->out->fault, FAULT_WAIT, reason_name(reported->reason), "%s",
+                  reported->message);
 }
 
 void record_report_decision(struct record_reconcile *reconcile)
 {
     struct decision *out = reconcile->out;
-    enum reason reason = reconcile->told.reason ? reconcile->told.reason : old_reason(reconcile);
+    enum reason reason =
+        reconcile->reported.reason ? reconcile->reported.reason : old_reason(reconcile);
     out->class_label = record_text(reconcile, reconcile->record.class_name);
     out->reason_label = reason_name(reason ? reason : REASON_PENDING);
     if (reconcile->is_rebuilt)
         decision_add_event(
             out, true, EVENT_CLAIMS_REBUILT,
             "the annotation claims was unreadable and is rebuilt from status and spec");
-    if (reconcile->told.reason == REASON_NONE)
+    if (reconcile->reported.reason == REASON_NONE)
         return;
     fault_make(reconcile);
     out->status = status_make(reconcile);

@@ -69,7 +69,7 @@ static void report_stand_in(struct record_reconcile *reconcile,
         reconcile, reason == REASON_NONE ? REASON_VALIDATION_FAILED : reason,
         arena_printf(reconcile->arena, "previous data restored: %.*s", TEXT_ARGS(refusal->text)));
     if (refusal->code.len)
-        reconcile->told.code = record_text(reconcile, refusal->code);
+        reconcile->reported.code = record_text(reconcile, refusal->code);
 }
 
 void record_stand_in(struct record_reconcile *reconcile, struct record_key *old,
@@ -93,9 +93,9 @@ static const struct dnsrecord_refusal *refusal_make(struct record_reconcile *rec
     record_report_failure(reconcile, receipt, "");
     *refusal = (struct dnsrecord_refusal){
         .spec = epoch_text(reconcile),
-        .reason = text_of(reason_name(reconcile->told.reason)),
-        .code = text_of(reconcile->told.code),
-        .text = text_of(reconcile->told.message),
+        .reason = text_of(reason_name(reconcile->reported.reason)),
+        .code = text_of(reconcile->reported.code),
+        .text = text_of(reconcile->reported.message),
     };
     return refusal;
 }
@@ -106,7 +106,7 @@ void record_report_refusal(struct record_reconcile *reconcile, struct record_key
     if (old) {
         old->claim.refusal = refusal_make(reconcile, wanted->receipt);
         wanted->is_leaving = true;
-        reconcile->told = (struct record_reported){0};
+        reconcile->reported = (struct record_reported){0};
     } else {
         record_report_failure(reconcile, wanted->receipt,
                               has_lost_data(reconcile, wanted)

@@ -1347,8 +1347,8 @@ static void what_an_older_operator_sent_is_never_let_go_in_silence(void **state)
     static const struct {
         const char *spec;
         bool has_class;
-        const char *ready; // while it waits
-        const char *told;  // in the event
+        const char *ready;    // while it waits
+        const char *reported; // in the event
     } rows[] = {
         {WWW, false, "False/DNSClassNotFound",
          "www.example.com A at the server of DNSClass home may still exist: DNSClass home does not "
@@ -1386,7 +1386,7 @@ static void what_an_older_operator_sent_is_never_let_go_in_silence(void **state)
         decision = decide();
         assert_int_equal(decision->finalizer, FINALIZER_REMOVE);
         assert_non_null(event_of(decision, "RecordOrphaned"));
-        assert_non_null(strstr(event_of(decision, "RecordOrphaned"), rows[i].told));
+        assert_non_null(strstr(event_of(decision, "RecordOrphaned"), rows[i].reported));
         assert_string_equal(decision->lines[0].message,
                             "record released, may still exist at the server");
         free_objects();

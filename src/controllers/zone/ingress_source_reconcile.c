@@ -286,17 +286,17 @@ static const struct condition *refusal_of(const struct desired *desired)
 static void report_outcomes(struct reconcile *reconcile)
 {
     const char *host = NULL;
-    enum reason told = REASON_NONE;
+    enum reason reported = REASON_NONE;
     for (size_t i = 0; i < reconcile->desired_count; i++) {
         const struct desired *desired = &reconcile->desired_records[i];
         const struct condition *refusal = refusal_of(desired);
-        if (!refusal || (host == desired->record->fqdn && told == refusal->reason))
+        if (!refusal || (host == desired->record->fqdn && reported == refusal->reason))
             continue;
         host = desired->record->fqdn;
-        told = refusal->reason;
+        reported = refusal->reason;
         add_problem(reconcile,
                     arena_printf(reconcile->arena, "%s is not served (%s; see Record %.*s)", host,
-                                 reason_name(told),
+                                 reason_name(reported),
                                  TEXT_ARGS(object_name(desired->owned->object))));
     }
 }

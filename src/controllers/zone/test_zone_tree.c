@@ -283,7 +283,8 @@ static void handle_gone(void *context, const struct object *object, struct dname
         entry->is_gone = true;
 }
 
-static const struct zone_tree_reported told = {handle_changed, handle_content, handle_gone, NULL};
+static const struct zone_tree_reported reported = {handle_changed, handle_content, handle_gone,
+                                                   NULL};
 
 static const char *fqdn_of(const struct object *object)
 {
@@ -318,7 +319,7 @@ static void check_reported(struct entry *entry)
     const char *view = view_of(world.zone_tree, entry->object, true);
     assert_true(strlen(view) < VIEW_MAX);
     if (strcmp(view, entry->view) != 0 && !entry->is_reported)
-        fail_msg("not told: from %s to %s", entry->view, view);
+        fail_msg("not reported: from %s to %s", entry->view, view);
     (void)snprintf(entry->view, sizeof entry->view, "%s", view);
     if (entry->object->kind == &zone_kind)
         check_zone_reported(entry);
@@ -330,7 +331,7 @@ static void settle(void)
     for (size_t i = 0; i < world.count; i++)
         world.entries[i].is_reported = world.entries[i].has_content = world.entries[i].is_gone =
             false;
-    zone_tree_settle(world.zone_tree, &told);
+    zone_tree_settle(world.zone_tree, &reported);
     for (size_t i = 0; i < world.count; i++)
         check_reported(&world.entries[i]);
 }

@@ -144,11 +144,11 @@ static uint64_t number_at(const struct zone_life *life, uint32_t serial)
 static uint64_t number_of(const struct zone_life *life, const struct server_view *server)
 {
     bool is_reported = server->is_probed && !server->signs;
-    uint64_t told = server->has_serial ? number_at(life, server->serial) : 0;
+    uint64_t reported = server->has_serial ? number_at(life, server->serial) : 0;
     uint64_t fetched = server->has_fetched ? number_at(life, server->fetched) : 0;
     if (server->fault.fault != FAULT_NONE || zone_life_is_foreign(life, server))
         return 0;
-    return is_reported ? told : fetched;
+    return is_reported ? reported : fetched;
 }
 
 bool zone_life_is_group(const char *a, const char *b)

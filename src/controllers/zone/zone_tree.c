@@ -68,11 +68,11 @@ static void remove_record(struct zone_tree *zone_tree, const struct object *obje
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static void report_gone(struct zone_tree *zone_tree, const struct zone_tree_reported *told)
+static void report_gone(struct zone_tree *zone_tree, const struct zone_tree_reported *reported)
 {
     for (size_t i = 0; i < zone_tree->gone_count; i++) {
         struct gone *gone = &zone_tree->gone[i];
-        told->gone(told->context, gone->object, (struct dname){gone->octets, gone->len});
+        reported->gone(reported->context, gone->object, (struct dname){gone->octets, gone->len});
         object_unref(gone->object);
         free(gone->octets);
     }
@@ -80,28 +80,29 @@ static void report_gone(struct zone_tree *zone_tree, const struct zone_tree_repo
     mem_relax(&zone_tree->gone, &zone_tree->gone_capacity);
 }
 
-static void report_tree_entries(struct zone_tree *zone_tree, const struct zone_tree_reported *told)
+static void report_tree_entries(struct zone_tree *zone_tree,
+                                const struct zone_tree_reported *reported)
 {
     for (size_t i = 0; i < zone_tree->reported_count; i++) {
-        struct tree_entry *tree_entry = zone_tree->told[i];
+        struct tree_entry *tree_entry = zone_tree->reported[i];
         if (tree_entry->object)
-            told->changed(told->context, tree_entry->object);
+            reported->changed(reported->context, tree_entry->object);
         if (tree_entry->has_content && tree_entry->compiler)
-            told->content(told->context, tree_entry->object);
+            reported->content(reported->context, tree_entry->object);
         tree_entry->is_reported = tree_entry->has_content = false;
     }
     zone_tree->reported_count = 0;
-    mem_relax(&zone_tree->told, &zone_tree->reported_capacity);
+    mem_relax(&zone_tree->reported, &zone_tree->reported_capacity);
 }
 
 static void report_record_entries(struct zone_tree *zone_tree,
-                                  const struct zone_tree_reported *told)
+                                  const struct zone_tree_reported *reported)
 {
     for (size_t i = 0; i < zone_tree->touched_count; i++) {
         struct record_entry *record_entry = zone_tree->touched[i];
         if (!(record_entry->state & RECORD_ENTRY_IS_GONE) &&
             record_entry->state & RECORD_ENTRY_IS_REPORTED)
-            told->changed(told->context, record_entry->object);
+            reported->changed(reported->context, record_entry->object);
         record_entry->state &= RECORD_ENTRY_IS_LASTING;
         if (record_entry->state & RECORD_ENTRY_IS_GONE)
             slab_give(record_entry, sizeof *record_entry);
@@ -135,7 +136,7 @@ static void free_tree_entries(struct zone_tree *zone_tree)
     free(zone_tree->tree_entries);
     slots_done(&zone_tree->tree_entry_slots);
     free(zone_tree->idle);
-    free(zone_tree->told);
+    free(zone_tree->reported);
     free(zone_tree->gone);
 }
 
@@ -233,7 +234,7 @@ void zone_tree_set_settings(struct zone_tree *zone_tree, const struct zone_tree_
     zone_tree->has_new_tree_entries = true;
 }
 
-void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_reported *told)
+void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_reported *reported)
 {
     bool has_new_tree_entries = zone_tree->has_new_tree_entries;
     if (has_new_tree_entries) {
@@ -249,8 +250,8 @@ void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_report
     }
     compile_settle(zone_tree);
     loops_settle(zone_tree, has_new_tree_entries);
-    report_gone(zone_tree, told);
-    report_tree_entries(zone_tree, told);
-    report_record_entries(zone_tree, told);
+    report_gone(zone_tree, reported);
+    report_tree_entries(zone_tree, reported);
+    report_record_entries(zone_tree, reported);
     tree_entry_free_idle(zone_tree);
 }

@@ -92,7 +92,7 @@ struct zone_tree_reported {
     void (*gone)(void *context, const struct object *zone, struct dname fqdn);
     void *context;
 };
-void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_reported *told);
+void zone_tree_settle(struct zone_tree *zone_tree, const struct zone_tree_reported *reported);
 
 // The outcome of one object, after zone_tree_settle(). False: the zone tree does not have it.
 bool zone_tree_zone(const struct zone_tree *zone_tree, struct arena *arena,

@@ -164,8 +164,8 @@ void tree_entry_report(struct zone_tree *zone_tree, struct tree_entry *tree_entr
     if (tree_entry->is_reported)
         return;
     tree_entry->is_reported = true;
-    mem_reserve(&zone_tree->told, &zone_tree->reported_capacity, zone_tree->reported_count + 1);
-    zone_tree->told[zone_tree->reported_count++] = tree_entry;
+    mem_reserve(&zone_tree->reported, &zone_tree->reported_capacity, zone_tree->reported_count + 1);
+    zone_tree->reported[zone_tree->reported_count++] = tree_entry;
 }
 
 void tree_entry_touch_record_entries(struct zone_tree *zone_tree, struct tree_entry *tree_entry,

@@ -145,7 +145,7 @@ struct zone_tree {
     struct tree_entry **idle;
     size_t idle_count;
     size_t idle_capacity;
-    struct tree_entry **told; // those with is_reported
+    struct tree_entry **reported; // those with is_reported
     size_t reported_count;
     size_t reported_capacity;
     struct gone *gone;

@@ -422,16 +422,16 @@ static void on_gone(void *context, const struct object *object, struct dname fqd
 static void sweep_waits(const struct zones *zones, struct zone_life *life)
 {
     size_t kept = 0;
-    size_t told = 0;
+    size_t reported = 0;
     for (size_t i = life->wait_first; i < life->wait_count; i++) {
         const struct zone_wait *wait = &life->waits[i];
         if (zones->rows.items[wait->row].number != wait->number)
             continue;
-        told += i < life->wait_reported;
+        reported += i < life->wait_reported;
         life->waits[kept++] = *wait;
     }
     life->wait_first = 0;
-    life->wait_reported = told;
+    life->wait_reported = reported;
     life->wait_count = kept;
 }
 
@@ -553,12 +553,12 @@ static int64_t settle(void *state, int64_t now_ms, const struct shared_model_cal
 {
     struct zones *zones = state;
     int64_t next_ms = 0;
-    const struct zone_tree_reported told = {
+    const struct zone_tree_reported reported = {
         .changed = on_changed, .content = on_content, .gone = on_gone, .context = zones};
     zones->calls = calls;
     zones->number++;
     zones->changed_count = 0;
-    zone_tree_settle(zones->zone_tree, &told);
+    zone_tree_settle(zones->zone_tree, &reported);
     for (size_t i = 0; i < zones->changed_count; i++)
         date_row(zones, zones->changed[i], now_ms);
     mem_relax(&zones->changed, &zones->changed_capacity);

@@ -122,17 +122,17 @@ static bool find_zone(void *context, struct dname apex, const uint8_t address[16
 // ---- what is told of it -------------------------------------------------------------------------
 
 // Appends in plain words why the peer was refused.
-static void write_reason(const struct reply *reply, const struct primary_reported *told,
+static void write_reason(const struct reply *reply, const struct primary_reported *reported,
                          struct buffer *out)
 {
-    struct dname apex = {told->apex, told->apex_len};
+    struct dname apex = {reported->apex, reported->apex_len};
     const struct published_zone *zone =
-        told->apex_len ? published_find(reply->frontend->published, apex) : NULL;
+        reported->apex_len ? published_find(reply->frontend->published, apex) : NULL;
     const struct zones_group *group = zone ? group_of(reply->frontend, zone) : NULL;
     const struct zones_server *server = group ? peers_server_at(group, reply->address) : NULL;
-    if (told->tsig_error)
-        buffer_add_text(out, tsig_error_name(told->tsig_error));
-    else if (told->kind == PRIMARY_OTHER)
+    if (reported->tsig_error)
+        buffer_add_text(out, tsig_error_name(reported->tsig_error));
+    else if (reported->kind == PRIMARY_OTHER)
         buffer_add_text(out, "only SOA, AXFR and IXFR are answered");
     else if (!zone)
         buffer_add_text(out, published_is_complete(reply->frontend->published)
@@ -146,7 +146,7 @@ static void write_reason(const struct reply *reply, const struct primary_reporte
         buffer_printf(out, "not a server of group %s, nor in its transferFrom", zone->group);
 }
 
-static void warn(struct reply *reply, const struct primary_reported *told)
+static void warn(struct reply *reply, const struct primary_reported *reported)
 {
     struct primary_frontend *frontend = reply->frontend;
     AUTO_BUFFER peer = {0};
@@ -159,9 +159,9 @@ static void warn(struct reply *reply, const struct primary_reported *told)
                           &untold, &is_of_many))
         return;
     address_write(&peer, reply->address);
-    if (told->apex_len)
-        dname_write(&zone, (struct dname){told->apex, told->apex_len});
-    write_reason(reply, told, &reason);
+    if (reported->apex_len)
+        dname_write(&zone, (struct dname){reported->apex, reported->apex_len});
+    write_reason(reply, reported, &reason);
     if (untold)
         buffer_printf(&before, "%llu", (unsigned long long)untold);
     log_line(frontend->log, LOG_WARN, "request to the primary refused",
@@ -171,15 +171,15 @@ static void warn(struct reply *reply, const struct primary_reported *told)
              LOG_TEXT("note", is_of_many ? "one of many peers that are refused" : NULL), LOG_END);
 }
 
-static const char *kind_of(const struct primary_reported *told)
+static const char *kind_of(const struct primary_reported *reported)
 {
-    bool is_asked_for_steps = told->kind == PRIMARY_IXFR && told->rcode;
-    return told->is_incremental || is_asked_for_steps ? "ixfr" : "axfr";
+    bool is_asked_for_steps = reported->kind == PRIMARY_IXFR && reported->rcode;
+    return reported->is_incremental || is_asked_for_steps ? "ixfr" : "axfr";
 }
 
-static const char *result_of(const struct primary_reported *told, bool is_delivered)
+static const char *result_of(const struct primary_reported *reported, bool is_delivered)
 {
-    switch (told->rcode) {
+    switch (reported->rcode) {
     case RCODE_NOERROR:
         return is_delivered ? "success" : "cut";
     case RCODE_SERVFAIL:
@@ -193,34 +193,36 @@ static const char *result_of(const struct primary_reported *told, bool is_delive
     }
 }
 
-static void log_transfer(const struct reply *reply, const struct primary_reported *told,
+static void log_transfer(const struct reply *reply, const struct primary_reported *reported,
                          bool is_delivered)
 {
     struct primary_frontend *frontend = reply->frontend;
     AUTO_BUFFER peer = {0};
     AUTO_BUFFER zone = {0};
     address_write(&peer, reply->address);
-    dname_write(&zone, (struct dname){told->apex, told->apex_len});
+    dname_write(&zone, (struct dname){reported->apex, reported->apex_len});
     log_line(frontend->log, is_delivered ? LOG_INFO : LOG_WARN,
              is_delivered ? "zone transferred" : "transfer of a zone cut off",
              LOG_TEXT("server", reply->server), LOG_SLICE("peer", buffer_text(&peer)),
-             LOG_SLICE("zone", buffer_text(&zone)), LOG_INT("serial", told->serial),
-             LOG_TEXT("kind", kind_of(told)), LOG_INT("octets", (int64_t)reply->octets),
+             LOG_SLICE("zone", buffer_text(&zone)), LOG_INT("serial", reported->serial),
+             LOG_TEXT("kind", kind_of(reported)), LOG_INT("octets", (int64_t)reply->octets),
              LOG_INT("ms", loop_mono_ms(frontend->loop) - reply->begun_ms), LOG_END);
 }
 
-static void note_asked(const struct reply *reply, const struct primary_reported *told)
+static void note_asked(const struct reply *reply, const struct primary_reported *reported)
 {
-    if (reply->server && told->rcode == 0 && told->has_serial)
-        published_asked(reply->frontend->published, (struct dname){told->apex, told->apex_len},
-                        reply->server, told->serial);
+    if (reply->server && reported->rcode == 0 && reported->has_serial)
+        published_asked(reply->frontend->published,
+                        (struct dname){reported->apex, reported->apex_len}, reply->server,
+                        reported->serial);
 }
 
-static void note_fetched(const struct reply *reply, const struct primary_reported *told)
+static void note_fetched(const struct reply *reply, const struct primary_reported *reported)
 {
     if (reply->server)
-        published_fetched(reply->frontend->published, (struct dname){told->apex, told->apex_len},
-                          reply->server, told->serial, loop_mono_ms(reply->frontend->loop));
+        published_fetched(reply->frontend->published,
+                          (struct dname){reported->apex, reported->apex_len}, reply->server,
+                          reported->serial, loop_mono_ms(reply->frontend->loop));
 }
 
 // ---- answers ------------------------------------------------------------------------------------
@@ -239,17 +241,17 @@ static void end(void *context, bool is_delivered)
 {
     struct reply *reply = context;
     struct primary_frontend *frontend = reply->frontend;
-    struct primary_reported told;
-    primary_answer_report(reply->answer, &told);
-    bool is_transfer = told.rcode == 0 && told.has_records;
-    bool is_asked_for = told.kind == PRIMARY_AXFR || told.kind == PRIMARY_IXFR;
+    struct primary_reported reported;
+    primary_answer_report(reply->answer, &reported);
+    bool is_transfer = reported.rcode == 0 && reported.has_records;
+    bool is_asked_for = reported.kind == PRIMARY_AXFR || reported.kind == PRIMARY_IXFR;
     if (is_transfer && is_delivered)
-        note_fetched(reply, &told);
+        note_fetched(reply, &reported);
     if (is_transfer)
-        log_transfer(reply, &told, is_delivered);
-    if (is_transfer || (is_asked_for && told.rcode))
-        transfer_counts_add(&frontend->counts, reply->server ? reply->server : "", kind_of(&told),
-                            result_of(&told, is_delivered));
+        log_transfer(reply, &reported, is_delivered);
+    if (is_transfer || (is_asked_for && reported.rcode))
+        transfer_counts_add(&frontend->counts, reply->server ? reply->server : "",
+                            kind_of(&reported), result_of(&reported, is_delivered));
     frontend->under_way--;
     reply_free(reply);
 }
@@ -262,7 +264,7 @@ bool primary_frontend_ask(struct primary_frontend *frontend,
     struct primary_request asked = {.octets = request->octets,
                                     .is_tcp = request->is_tcp,
                                     .unix_s = loop_unix_ms(frontend->loop) / 1000};
-    struct primary_reported told;
+    struct primary_reported reported;
     memcpy(asked.address, request->address, sizeof asked.address);
     memcpy(reply->address, request->address, sizeof reply->address);
     reply->frontend = frontend;
@@ -273,10 +275,10 @@ bool primary_frontend_ask(struct primary_frontend *frontend,
         return false;
     }
     frontend->under_way++;
-    primary_answer_report(reply->answer, &told);
-    note_asked(reply, &told);
-    if (told.rcode == RCODE_REFUSED || told.rcode == RCODE_NOTAUTH)
-        warn(reply, &told);
+    primary_answer_report(reply->answer, &reported);
+    note_asked(reply, &reported);
+    if (reported.rcode == RCODE_REFUSED || reported.rcode == RCODE_NOTAUTH)
+        warn(reply, &reported);
     *out = (struct dns_answer){.next = next, .end = end, .context = reply};
     return true;
 }

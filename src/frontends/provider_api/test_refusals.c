@@ -25,10 +25,10 @@ static int tear_down(void **state)
 static size_t reported_of(struct refusals *refusals, const char *peer, size_t count,
                           int64_t mono_ms)
 {
-    size_t told = 0;
+    size_t reported = 0;
     for (size_t i = 0; i < count; i++)
-        told += refusals_count(refusals, peer, "AUTH_FAILED", mono_ms).is_worth_reporting;
-    return told;
+        reported += refusals_count(refusals, peer, "AUTH_FAILED", mono_ms).is_worth_reporting;
+    return reported;
 }
 
 static void first_second_fourth_and_eighth_are_told(void **state)
@@ -67,12 +67,12 @@ static void after_an_hour_of_silence_it_begins_anew(void **state)
 static void more_peers_than_fit_count_together_until_there_is_room(void **state)
 {
     char peer[32];
-    size_t told = 0;
+    size_t reported = 0;
     for (size_t i = 0; i < 10000; i++) {
         snprintf(peer, sizeof peer, "2001:db8::%zx", i);
-        told += reported_of(*state, peer, 1, 0);
+        reported += reported_of(*state, peer, 1, 0);
     }
-    assert_int_equal(told, 256 + 11);
+    assert_int_equal(reported, 256 + 11);
     const struct refusal refusal = refusals_count(*state, "192.0.2.9", "AUTH_FAILED", 0);
     assert_true(refusal.is_of_many);
     assert_int_equal(refusal.count, 10000 - 256 + 1);

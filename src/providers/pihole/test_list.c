@@ -35,30 +35,30 @@ static void labels_have_at_most_63_octets_and_names_253(void **state)
     assert_false(takes("0123456789012345678901234567890123456789012345678901234567890123.lan"));
 }
 
-struct told {
+struct reported {
     struct arena *arena;
     struct buffer out;
 };
 
 static void add_existing(void *context, const struct existing_set *existing)
 {
-    struct told *told = context;
+    struct reported *reported = context;
     const struct record_set *set = &existing->set;
     assert_true(text_is(set->subdomain, "@"));
     assert_int_equal(set->priority, -1);
-    buffer_printf(&told->out, "%s %s %.*s %u", existing->is_ours ? "ours" : "theirs",
+    buffer_printf(&reported->out, "%s %s %.*s %u", existing->is_ours ? "ours" : "theirs",
                   record_type_name(set->type), TEXT_ARGS(set->domain), set->ttl_s);
     for (size_t i = 0; i < set->value_count; i++)
-        buffer_printf(&told->out, " %.*s", TEXT_ARGS(set->values[i]));
-    buffer_add_char(&told->out, '\n');
+        buffer_printf(&reported->out, " %.*s", TEXT_ARGS(set->values[i]));
+    buffer_add_char(&reported->out, '\n');
 }
 
 static const char *report(struct house *house)
 {
-    struct told told = {.arena = house->arena};
-    list_report(house->list, add_existing, &told);
-    const char *text = arena_copy(house->arena, buffer_text(&told.out).at, told.out.len);
-    buffer_done(&told.out);
+    struct reported reported = {.arena = house->arena};
+    list_report(house->list, add_existing, &reported);
+    const char *text = arena_copy(house->arena, buffer_text(&reported.out).at, reported.out.len);
+    buffer_done(&reported.out);
     return text;
 }
 

@@ -49,7 +49,7 @@ struct world {
     const char *ledger; // all that it names
     struct ledger_view view;
     bool has_ledger;
-    struct buffer told; // existing_sets, one a line
+    struct buffer reported; // existing_sets, one a line
     // of the next replies
     bool is_sent_but_lost;
     bool is_other_key;
@@ -111,11 +111,11 @@ static void ledger_keep(void *context, const char *fact, const char *value)
 static void add_existing(void *context, const struct existing_set *existing)
 {
     struct world *world = context;
-    buffer_printf(&world->told, "%s %s %.*s", existing->is_ours ? "ours" : "theirs",
+    buffer_printf(&world->reported, "%s %s %.*s", existing->is_ours ? "ours" : "theirs",
                   record_type_name(existing->set.type), TEXT_ARGS(existing->set.domain));
     for (size_t i = 0; i < existing->set.value_count; i++)
-        buffer_printf(&world->told, " %.*s", TEXT_ARGS(existing->set.values[i]));
-    buffer_add_char(&world->told, '\n');
+        buffer_printf(&world->reported, " %.*s", TEXT_ARGS(existing->set.values[i]));
+    buffer_add_char(&world->reported, '\n');
 }
 
 static bool try_open(struct world *world, const char *json, const char *password, struct error *err)
@@ -141,7 +141,7 @@ static void world_done(struct world *world)
     if (world->instance)
         pihole_provider.close(world->instance);
     arena_free(world->arena);
-    buffer_done(&world->told);
+    buffer_done(&world->reported);
 }
 
 static void note_headers(struct world *world, const struct http_request *http)
@@ -219,7 +219,7 @@ static void play_job(struct world *world, const struct row *rows, size_t count)
     job->ledger = world->has_ledger ? &world->view : NULL;
     job->report_existing = add_existing;
     job->context = world;
-    buffer_clear(&world->told);
+    buffer_clear(&world->reported);
     void *exchange = pihole_provider.begin(world->instance, job);
     for (;; at++) {
         struct moment moment = moment_of(world);
@@ -1652,8 +1652,8 @@ static void a_question_is_one_get_and_tells_all_that_stands_there(void **state)
     const char *const lines[] = {"theirs A nas.lan 192.168.1.9\n", "ours A a.lan 192.168.1.50\n",
                                  "theirs A x.lan 192.168.1.50\n", "ours CNAME www.lan a.lan\n"};
     for (size_t i = 0; i < COUNT_OF(lines); i++)
-        if (!strstr(world.told.at, lines[i]))
-            fail_msg("'%s' is not in: %s", lines[i], world.told.at);
+        if (!strstr(world.reported.at, lines[i]))
+            fail_msg("'%s' is not in: %s", lines[i], world.reported.at);
     const struct value *answer = world.job.answer;
     assert_true(text_is(value_text_at(answer, "dialect"), "v6"));
     assert_int_equal(value_int_at(answer, "lines.hosts", -1), 3);

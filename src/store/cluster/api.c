@@ -237,16 +237,16 @@ static void report(struct api_call *call, const struct http_reply *reply)
         .is_json_patch = type && !strcmp(type, "application/json-patch+json"),
         .unix_ms = loop_unix_ms(api->world->loop),
     };
-    struct api_reply told;
-    api_reply_read(&told, &question, reply, arena);
-    explain_certificate(api, reply, &told);
-    if (told.status == HTTP_UNAUTHORIZED)
-        note_refused(api, &told);
-    else if (told.status)
+    struct api_reply reported;
+    api_reply_read(&reported, &question, reply, arena);
+    explain_certificate(api, reply, &reported);
+    if (reported.status == HTTP_UNAUTHORIZED)
+        note_refused(api, &reported);
+    else if (reported.status)
         note_taken(api);
-    if (!told.is_ok)
-        log_failure(api, call, &told);
-    finish(call, &told);
+    if (!reported.is_ok)
+        log_failure(api, call, &reported);
+    finish(call, &reported);
 }
 
 static void answered(void *context, const struct http_reply *reply)

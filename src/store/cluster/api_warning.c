@@ -22,11 +22,11 @@ static bool read_text(struct buffer *out, struct text header)
 static bool is_new(struct api_warnings *warnings, uint64_t hash)
 {
     for (size_t i = 0; i < warnings->count; i++)
-        if (warnings->told[i] == hash)
+        if (warnings->reported[i] == hash)
             return false;
     if (warnings->count == API_WARNINGS_MAX)
         return false;
-    warnings->told[warnings->count++] = hash;
+    warnings->reported[warnings->count++] = hash;
     return true;
 }
 

@@ -12,7 +12,7 @@ enum { API_WARNINGS_MAX = 64 }; // different texts; later ones are not logged
 
 // {0} is ready for use.
 struct api_warnings {
-    uint64_t told[API_WARNINGS_MAX]; // hashes
+    uint64_t reported[API_WARNINGS_MAX]; // hashes
     size_t count;
 };
 // Logs the texts of its Warning headers (RFC 7234 section 5.5, code 299) that were not logged yet.

@@ -95,9 +95,9 @@ struct bench {
     struct model_api *api;
     struct store *store;
     struct arena *arena;
-    struct buffer told;    // what the sink heard, in order
-    struct buffer replies; // the same of writes
-    unsigned in_flight;    // as the store is opened with
+    struct buffer reported; // what the sink heard, in order
+    struct buffer replies;  // the same of writes
+    unsigned in_flight;     // as the store is opened with
     const char *const *namespaces;
 };
 
@@ -105,7 +105,7 @@ static void on_event(void *context, const struct store_event *event)
 {
     static const char signs[] = {'+', '~', '-'};
     struct bench *bench = context;
-    buffer_printf(&bench->told, "%c%.*s%s ", signs[event->type],
+    buffer_printf(&bench->reported, "%c%.*s%s ", signs[event->type],
                   TEXT_ARGS(object_name(event->object)), event->object->is_lost ? "(lost)" : "");
 }
 
@@ -119,32 +119,32 @@ static void on_synced(void *context, const struct kind *kind, bool is_synced, co
     struct bench *bench = context;
     (void)why;
     assert_true(is_synced);
-    buffer_printf(&bench->told, "synced:%s ", kind->plural);
+    buffer_printf(&bench->reported, "synced:%s ", kind->plural);
 }
 
 static void on_known(void *context, const struct object_ref_key *key)
 {
     struct bench *bench = context;
-    buffer_printf(&bench->told, "known:%.*s ", TEXT_ARGS(key->name));
+    buffer_printf(&bench->reported, "known:%.*s ", TEXT_ARGS(key->name));
 }
 
 static void on_leading(void *context, bool is_leading)
 {
     struct bench *bench = context;
-    buffer_add_text(&bench->told, is_leading ? "leading " : "standby ");
+    buffer_add_text(&bench->reported, is_leading ? "leading " : "standby ");
 }
 
 static void on_fenced(void *context)
 {
     struct bench *bench = context;
-    buffer_add_text(&bench->told, "fenced ");
+    buffer_add_text(&bench->reported, "fenced ");
 }
 
 static void on_room(void *context)
 {
     struct bench *bench = context;
     assert_false(store_is_full(bench->store, true));
-    buffer_add_text(&bench->told, "room ");
+    buffer_add_text(&bench->reported, "room ");
 }
 
 static void on_failed(void *context, const struct error *err)
@@ -212,7 +212,7 @@ static int tear_down(void **state)
     model_server_free(bench->server);
     loop_free(bench->loop);
     arena_free(bench->arena);
-    buffer_done(&bench->told);
+    buffer_done(&bench->reported);
     buffer_done(&bench->replies);
     free(bench);
     return 0;
@@ -239,7 +239,7 @@ static void start(struct bench *bench)
     assert_true(store_start(bench->store, &sink, &err));
     pass(bench, 10 * SECOND);
     assert_true(store_may_write(bench->store));
-    buffer_clear(&bench->told);
+    buffer_clear(&bench->reported);
 }
 
 static const char *text_of_buffer(const struct buffer *buffer)
@@ -247,10 +247,10 @@ static const char *text_of_buffer(const struct buffer *buffer)
     return buffer->len ? buffer->at : "";
 }
 
-static void expect_reported(struct bench *bench, const char *told)
+static void expect_reported(struct bench *bench, const char *reported)
 {
-    assert_string_equal(text_of_buffer(&bench->told), told);
-    buffer_clear(&bench->told);
+    assert_string_equal(text_of_buffer(&bench->reported), reported);
+    buffer_clear(&bench->reported);
 }
 
 static void expect_replies(struct bench *bench, const char *replies)
@@ -782,7 +782,7 @@ static void a_full_queue_tells_when_there_is_room(void **state)
     assert_true(store_is_full(bench->store, false));
     pass(bench, 20);
     assert_true(store_is_full(bench->store, false));
-    buffer_clear(&bench->told);
+    buffer_clear(&bench->reported);
     pass(bench, MINUTE);
     assert_int_equal(bench->replies.len, 128 * strlen("ok "));
     expect_reported(bench, "room ");
@@ -890,7 +890,7 @@ static void what_is_written_ahead_waits_for_its_like_alone(void **state)
     for (int i = 0; i < 128; i++)
         patch_plans(bench, 1);
     assert_true(store_is_full(bench->store, true));
-    buffer_clear(&bench->told);
+    buffer_clear(&bench->reported);
     pass(bench, MINUTE);
     expect_reported(bench, "room room ");
     assert_false(store_is_full(bench->store, false));
@@ -908,7 +908,7 @@ static void statuses_that_wait_fill_the_queue_later(void **state)
         store_patch_status(bench->store, note(bench, "a"), status, on_reply, bench);
     }
     assert_true(store_is_full(bench->store, false));
-    buffer_clear(&bench->told);
+    buffer_clear(&bench->reported);
     pass(bench, 10 * MINUTE);
     expect_reported(bench, "room ");
 }
@@ -1086,7 +1086,7 @@ static void one_that_is_wanted_again_at_once_is_known_again(void **state)
     start(bench);
     want(bench, "k", true);
     pass(bench, SECOND);
-    buffer_clear(&bench->told);
+    buffer_clear(&bench->reported);
     want(bench, "k", false);
     want(bench, "k", true);
     assert_false(knows(bench, "k"));
@@ -1101,7 +1101,7 @@ static void want_crowd(struct bench *bench)
     for (int i = 0; i < 32; i++)
         want(bench, arena_printf(bench->arena, "crowd-%d", i), true);
     pass(bench, SECOND);
-    buffer_clear(&bench->told);
+    buffer_clear(&bench->reported);
 }
 
 static const char *unreadable(struct bench *bench, const char *name)
@@ -1174,7 +1174,7 @@ static void the_33rd_follows_a_server_that_was_restored(void **state)
     want(bench, "k", true);
     make(bench, "Key", "k", ", annotations: {a: b}");
     pass(bench, SECOND);
-    buffer_clear(&bench->told);
+    buffer_clear(&bench->reported);
     model_api_rewind(bench->api, 5);
     make(bench, "Key", "k", ", annotations: {a: c}");
     pass(bench, 2 * MINUTE);

@@ -415,8 +415,8 @@ static void process_start(struct process *process, struct server *server, const 
         .owner_id = setup ? setup->owner_id : NULL,
         .namespaces = setup && setup->namespaces ? setup->namespaces : "",
     };
-    const struct lease_sink told = {on_leading, on_fenced, on_owner, process};
-    process->lease = lease_new(&options, &told);
+    const struct lease_sink reported = {on_leading, on_fenced, on_owner, process};
+    process->lease = lease_new(&options, &reported);
     lease_start(process->lease);
 }
 

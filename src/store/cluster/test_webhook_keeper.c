@@ -270,11 +270,11 @@ static bool use(void *context, struct text certificate_pem, const struct secret 
     return true;
 }
 
-static void note(void *context, const struct kube_event *told)
+static void note(void *context, const struct kube_event *reported)
 {
     (void)context;
-    assert_string_equal(told->reason, "CABundleRepaired");
-    assert_true(text_is(object_name(told->regarding), "signpost"));
+    assert_string_equal(reported->reason, "CABundleRepaired");
+    assert_true(text_is(object_name(reported->regarding), "signpost"));
     bench.notes++;
 }
 

@@ -287,9 +287,9 @@ static int64_t next_backoff(struct watch *watch, const struct error *err)
     if (watch->healthy_ms && now - watch->healthy_ms >= HEALTHY_MS)
         watch->rests = 0;
     watch->healthy_ms = 0;
-    int64_t told = err->retry_ms < RETRY_MAX_MS ? err->retry_ms : RETRY_MAX_MS;
+    int64_t reported = err->retry_ms < RETRY_MAX_MS ? err->retry_ms : RETRY_MAX_MS;
     int64_t drawn = draw(watch, backoff_ms(BACKOFF_MS, BACKOFF_MAX_MS, ++watch->rests));
-    return drawn > told ? drawn : told + spread(watch, told);
+    return drawn > reported ? drawn : reported + spread(watch, reported);
 }
 
 static bool is_not_installed(const struct watch *watch)

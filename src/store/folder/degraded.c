@@ -90,7 +90,7 @@ void faults_begin(struct folder *folder, uint32_t file)
     for (size_t i = 0; i < faults->count; i++)
         faults->lines[i].is_old = true;
     faults->unlisted = faults->found - faults->count;
-    faults->found = faults->told = 0;
+    faults->found = faults->reported = 0;
 }
 
 static void report_refusal(struct folder *folder, const char *path, const char *text,
@@ -134,7 +134,7 @@ static void add(struct folder *folder, uint32_t file, const char *path, const ch
         .folder = file == FILE_NONE ? mem_copy_text(path) : NULL,
         .text = mem_copy_text(text),
     };
-    if (++faults->told <= FAULTS_REPORTED)
+    if (++faults->reported <= FAULTS_REPORTED)
         report_refusal(folder, path, text, regarding);
 }
 
@@ -166,7 +166,7 @@ static void drop_old_lines(struct file_faults *faults)
 static size_t count_untold(const struct file_faults *faults)
 {
     size_t unlisted = faults->found - faults->count;
-    size_t untold = faults->told > FAULTS_REPORTED ? faults->told - FAULTS_REPORTED : 0;
+    size_t untold = faults->reported > FAULTS_REPORTED ? faults->reported - FAULTS_REPORTED : 0;
     return untold + (unlisted > faults->unlisted ? unlisted : 0);
 }
 

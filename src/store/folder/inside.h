@@ -120,7 +120,7 @@ struct file_faults {
     size_t found;    // in this reading, with those without a line
     size_t counted;  // among those of the folder: of the last whole reading
     size_t unlisted; // of the reading before, without a line
-    size_t told;     // of this reading, in the log
+    size_t reported; // of this reading, in the log
 };
 
 enum degraded {

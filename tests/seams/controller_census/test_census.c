@@ -241,7 +241,7 @@ static void drop_namespace(const char *name)
 }
 
 // What the ledger was told since the last look.
-static const char *told(void)
+static const char *reported(void)
 {
     const char *copy = arena_copy_text(bench.arena, bench.log.len ? bench.log.at : "");
     buffer_clear(&bench.log);
@@ -251,7 +251,7 @@ static const char *told(void)
 #define AFTER(ms, expected)                                                                        \
     do {                                                                                           \
         run(ms);                                                                                   \
-        assert_string_equal(told(), expected);                                                     \
+        assert_string_equal(reported(), expected);                                                 \
     } while (0)
 
 // ---- tests --------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ static void counts_follow_records_that_come_and_go(void **state)
     add_record("shop", "web", "A");
     add_record("shop", "mail", "A");
     start();
-    assert_string_equal(told(), "shop=2 a.shop=2\n");
+    assert_string_equal(reported(), "shop=2 a.shop=2\n");
     add_record("shop", "note", "TXT");
     AFTER(SECOND, "shop=3 txt.shop=1\n");
     drop_record("shop", "mail");
@@ -282,7 +282,7 @@ static void a_changed_type_moves_a_record_between_counts(void **state)
     add_namespace("shop", "");
     add_record("shop", "web", "A");
     start();
-    assert_string_equal(told(), "shop=1 a.shop=1\n");
+    assert_string_equal(reported(), "shop=1 a.shop=1\n");
     add_record("shop", "web", "TXT");
     AFTER(SECOND, "-a.shop txt.shop=1\n");
 }
@@ -296,7 +296,7 @@ static void namespaces_count_their_own(void **state)
     add_record("shop-2", "web", "A");
     add_record("shop-2", "mail", "MX");
     start();
-    const char *lines = told(); // of two ledgers: whichever answers first
+    const char *lines = reported(); // of two ledgers: whichever answers first
     assert_non_null(strstr(lines, "shop=1 a.shop=1\n"));
     assert_non_null(strstr(lines, "shop-2=2 a.shop-2=1 mx.shop-2=1\n"));
     add_record("shop-2", "more", "A");
@@ -316,7 +316,7 @@ static void a_label_narrows_the_count(void **state)
     add_record("shop", "website", "A");
     add_record("shop", "mail-1", "MX");
     start();
-    assert_string_equal(told(), "shop=2 a.shop=2\n");
+    assert_string_equal(reported(), "shop=2 a.shop=2\n");
     add_record("shop", "mail-2", "MX");
     AFTER(SECOND, "");
     add_namespace("shop", "census.example/counts: mail");
@@ -335,8 +335,8 @@ static void nine_names_go_as_eight_and_one(void **state)
     for (size_t i = 0; i < COUNT_OF(types); i++)
         add_record("shop", arena_printf(bench.arena, "r%zu", i), types[i]);
     start();
-    assert_string_equal(told(), "shop=8 a.shop=1 aaaa.shop=1 cname.shop=1 txt.shop=1 mx.shop=1 "
-                                "srv.shop=1 ns.shop=1\nptr.shop=1\n");
+    assert_string_equal(reported(), "shop=8 a.shop=1 aaaa.shop=1 cname.shop=1 txt.shop=1 mx.shop=1 "
+                                    "srv.shop=1 ns.shop=1\nptr.shop=1\n");
 }
 
 static void a_namespace_that_goes_takes_its_names_along(void **state)
@@ -345,7 +345,7 @@ static void a_namespace_that_goes_takes_its_names_along(void **state)
     add_namespace("shop", "");
     add_record("shop", "web", "A");
     start();
-    assert_string_equal(told(), "shop=1 a.shop=1\n");
+    assert_string_equal(reported(), "shop=1 a.shop=1\n");
     drop_namespace("shop");
     AFTER(HOUR, "-a.shop -shop\n");
     assert_true(engine_is_idle(bench.engine));
@@ -359,7 +359,7 @@ static void a_namespace_that_comes_back_at_once_keeps_its_names(void **state)
     add_namespace("shop", "");
     add_record("shop", "web", "A");
     start();
-    told();
+    reported();
     drop_namespace("shop");
     add_namespace("shop", "");
     AFTER(HOUR, "");
@@ -372,10 +372,10 @@ static void a_restart_states_each_name_once(void **state)
     add_namespace("shop", "");
     add_record("shop", "web", "A");
     start();
-    told();
+    reported();
     crash();
     start();
-    assert_string_equal(told(), "shop=1 a.shop=1\n");
+    assert_string_equal(reported(), "shop=1 a.shop=1\n");
     AFTER(HOUR, "");
 }
 
