@@ -130,7 +130,7 @@ void help_write_summary(struct buffer *out)
     buffer_add_char(out, '\n');
     print_wrapped(out, options_doc, 0, COLUMNS);
     write_exit_codes(out);
-    buffer_add_text(out, "\n`signpost help COMMAND` or `signpost COMMAND --help` tells more, "
+    buffer_add_text(out, "\n`signpost help COMMAND` or `signpost COMMAND --help` says more, "
                          "`signpost\nhelp options` of the options that many commands have.\n");
 }
 
@@ -166,7 +166,7 @@ static void write_common(struct buffer *out, struct arena *arena, const struct c
         if (options[i]->letter)
             buffer_printf(&names, " (-%c)", options[i]->letter);
     }
-    buffer_add_text(out, "\nCommon options, of which `signpost help options` tells:\n");
+    buffer_add_text(out, "\nCommon options (`signpost help options` explains them):\n");
     print_wrapped(out, names.at, NAME_INDENT, COLUMNS);
 }
 

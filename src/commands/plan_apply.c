@@ -290,7 +290,7 @@ const struct command plan_apply_command = {
         "\n"
         "Where a running Signpost leads, that one does all of it by itself: then this command "
         "waits "
-        "until nothing of the plan is left to do, and tells what is left at --timeout. Removals "
+        "until nothing of the plan is left to do, and reports what is left at --timeout. Removals "
         "that its guard holds back it lets go, as `signpost plan approve` does.\n"
         "\n"
         "Exit code 0: all done; 1: something failed or was not sent, or the plan is another one; "

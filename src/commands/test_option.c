@@ -336,7 +336,7 @@ static void a_flag_of_another_program_gets_what_is_meant(void **state)
     assert_refused(*state, "--interval=1m",
                    "unknown flag --interval: changes act at once; --sync-period says how often all "
                    "is looked at again");
-    assert_refused(*state, "-v", "unknown flag -v: --log-level debug tells more");
+    assert_refused(*state, "-v", "unknown flag -v: --log-level debug says more");
 }
 
 static void a_fault_names_the_flag(void **state)

@@ -43,14 +43,14 @@ static uint32_t slot(struct secondaries *secondaries)
     return secondaries->used++;
 }
 
-static struct server_backend *backend_of(struct secondaries *secondaries, const char *name)
+static struct secondary_server *backend_of(struct secondaries *secondaries, const char *name)
 {
     for (size_t i = 0; i < secondaries->backend_count; i++)
         if (!strcmp(secondaries->backends[i]->name, name))
             return secondaries->backends[i];
     mem_reserve(&secondaries->backends, &secondaries->backend_capacity,
                 secondaries->backend_count + 1);
-    struct server_backend *backend = mem_new_of(struct server_backend);
+    struct secondary_server *backend = mem_new_of(struct secondary_server);
     backend->secondaries = secondaries;
     backend->name = mem_copy_text(name);
     backend->timer = (struct loop_timer){.call = secondary_drain, .context = backend};
@@ -95,9 +95,9 @@ static void bind_server(struct followed *zone, size_t at, const struct zones_ser
     struct secondary *secondary = &zone->items[at];
     *secondary = (struct secondary){
         .zone = zone, .server = server, .backend = backend_of(zone->secondaries, server->name)};
-    for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++)
-        secondary->exchanges[k] = (struct provider_exchange){
-            .secondary = secondary, .type = (enum provider_exchange_type)k};
+    for (size_t k = 0; k < SECONDARY_EXCHANGE_TYPES; k++)
+        secondary->exchanges[k] = (struct secondary_exchange){
+            .secondary = secondary, .type = (enum secondary_exchange_type)k};
     zone->views[at] = (struct server_view){
         .name = server->name, .is_probed = server->probe, .signs = server->signs};
 }
@@ -181,8 +181,8 @@ void secondaries_hush(struct secondaries *secondaries, struct dname apex)
         return;
     zone->is_hushed = true;
     for (size_t i = 0; i < zone->count; i++) {
-        secondary_end_exchange(&zone->items[i].exchanges[PROVIDER_EXCHANGE_NOTIFY]);
-        zone->items[i].exchanges[PROVIDER_EXCHANGE_NOTIFY].next_ms = 0;
+        secondary_end_exchange(&zone->items[i].exchanges[SECONDARY_NOTIFY]);
+        zone->items[i].exchanges[SECONDARY_NOTIFY].next_ms = 0;
     }
     secondary_schedule(zone);
 }
@@ -216,7 +216,7 @@ void secondaries_see(struct secondaries *secondaries, const struct published_sig
     if (sign->has_fetched)
         secondary->fetched_ms = loop_mono_ms(zone->secondaries->loop);
     if (secondary->has_come)
-        secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].next_ms = 0;
+        secondary->exchanges[SECONDARY_NOTIFY].next_ms = 0;
     secondary_probe_soon(secondary, sign->has_fetched);
     secondary_schedule(zone);
     if (!secondary_is_same_view(&before, secondary_view(secondary)))

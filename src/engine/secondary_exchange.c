@@ -25,11 +25,10 @@ void secondary_schedule(struct followed *zone)
     int64_t now_ms = loop_mono_ms(secondaries->loop);
     int64_t next_ms = 0;
     for (size_t i = 0; i < zone->count; i++)
-        for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++) {
-            const struct provider_exchange *provider_exchange = &zone->items[i].exchanges[k];
-            if (provider_exchange->next_ms && !provider_exchange->call &&
-                (!next_ms || provider_exchange->next_ms < next_ms))
-                next_ms = provider_exchange->next_ms;
+        for (size_t k = 0; k < SECONDARY_EXCHANGE_TYPES; k++) {
+            const struct secondary_exchange *exchange = &zone->items[i].exchanges[k];
+            if (exchange->next_ms && !exchange->call && (!next_ms || exchange->next_ms < next_ms))
+                next_ms = exchange->next_ms;
         }
     if (next_ms && secondaries->is_leading)
         loop_timer_set(secondaries->loop, &zone->timer, next_ms > now_ms ? next_ms - now_ms : 0);
@@ -46,9 +45,9 @@ static bool is_served_by(const struct secondary *secondary)
     return view->has_fetched && view->fetched == ours;
 }
 
-static int64_t notify_delay(const struct provider_exchange *provider_exchange)
+static int64_t notify_delay(const struct secondary_exchange *exchange)
 {
-    return backoff_ms(NOTIFY_FIRST_MS, NOTIFY_MAX_MS, provider_exchange->times);
+    return backoff_ms(NOTIFY_FIRST_MS, NOTIFY_MAX_MS, exchange->times);
 }
 
 // Until a server that still answers an older serial than it fetched counts as one that could not
@@ -60,47 +59,46 @@ static int64_t until_stuck(const struct secondary *secondary)
 }
 
 static int64_t probe_delay(const struct secondary *secondary,
-                           const struct provider_exchange *provider_exchange)
+                           const struct secondary_exchange *exchange)
 {
     int64_t stuck_ms = until_stuck(secondary);
-    if (!is_served_by(secondary) && provider_exchange->times >= PROBE_FAST_TIMES && stuck_ms > 0)
+    if (!is_served_by(secondary) && exchange->times >= PROBE_FAST_TIMES && stuck_ms > 0)
         return stuck_ms;
-    if (is_served_by(secondary) || provider_exchange->times >= PROBE_FAST_TIMES)
+    if (is_served_by(secondary) || exchange->times >= PROBE_FAST_TIMES)
         return PROBE_SLOW_MS;
-    return backoff_ms(PROBE_FIRST_MS, PROBE_FAST_MAX_MS, provider_exchange->times + 1);
+    return backoff_ms(PROBE_FIRST_MS, PROBE_FAST_MAX_MS, exchange->times + 1);
 }
 
-static void provider_exchange_again(struct secondary *secondary, enum provider_exchange_type type)
+static void schedule_exchange_again(struct secondary *secondary, enum secondary_exchange_type type)
 {
-    struct provider_exchange *provider_exchange = &secondary->exchanges[type];
+    struct secondary_exchange *exchange = &secondary->exchanges[type];
     int64_t now_ms = loop_mono_ms(secondary->zone->secondaries->loop);
-    if (type == PROVIDER_EXCHANGE_NOTIFY)
-        provider_exchange->next_ms = secondary->has_come || secondary->zone->is_hushed
-                                         ? 0
-                                         : now_ms + notify_delay(provider_exchange);
+    if (type == SECONDARY_NOTIFY)
+        exchange->next_ms =
+            secondary->has_come || secondary->zone->is_hushed ? 0 : now_ms + notify_delay(exchange);
     else if (secondary->server->probe)
-        provider_exchange->next_ms = now_ms + probe_delay(secondary, provider_exchange);
+        exchange->next_ms = now_ms + probe_delay(secondary, exchange);
 }
 
 // ---- waiting for a server -----------------------------------------------------------------------
 
-static void line_add(struct server_backend *backend, struct provider_exchange *provider_exchange)
+static void line_add(struct secondary_server *backend, struct secondary_exchange *exchange)
 {
-    if (provider_exchange->is_waiting)
+    if (exchange->is_waiting)
         return;
-    provider_exchange->is_waiting = true;
-    list_append(&backend->line, provider_exchange);
+    exchange->is_waiting = true;
+    list_append(&backend->line, exchange);
 }
 
-static void line_remove(struct server_backend *backend, struct provider_exchange *provider_exchange)
+static void line_remove(struct secondary_server *backend, struct secondary_exchange *exchange)
 {
-    if (!provider_exchange->is_waiting)
+    if (!exchange->is_waiting)
         return;
-    list_remove(&backend->line, provider_exchange);
-    provider_exchange->is_waiting = false;
+    list_remove(&backend->line, exchange);
+    exchange->is_waiting = false;
 }
 
-static void left_exchange(struct server_backend *backend)
+static void left_exchange(struct secondary_server *backend)
 {
     backend->in_flight--;
     backend->secondaries->in_flight--;
@@ -110,7 +108,7 @@ static void left_exchange(struct server_backend *backend)
 
 // ---- what is told and asked ---------------------------------------------------------------------
 
-static void count(const struct secondary *secondary, enum provider_exchange_type type,
+static void count(const struct secondary *secondary, enum secondary_exchange_type type,
                   size_t result)
 {
     struct backend_counts *counts = &secondary->backend->counts;
@@ -177,7 +175,7 @@ static void see_stuck(struct secondary *secondary)
         !secondary->fetched_ms || until_stuck(secondary) > 0)
         return;
     secondary->is_pushed = true;
-    secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].next_ms =
+    secondary->exchanges[SECONDARY_NOTIFY].next_ms =
         loop_mono_ms(secondary->zone->secondaries->loop);
 }
 
@@ -208,43 +206,42 @@ static void keep_fault(struct secondary *secondary, const struct error *err)
 static void probed(struct secondary *secondary, const struct dns_reply *reply)
 {
     const struct followed *zone = secondary->zone;
-    const struct provider_exchange *provider_exchange =
-        &secondary->exchanges[PROVIDER_EXCHANGE_PROBE];
+    const struct secondary_exchange *exchange = &secondary->exchanges[SECONDARY_PROBE];
     struct loop *loop = zone->secondaries->loop;
     bool has_serial = false;
     uint32_t serial = 0;
     struct error err;
     const struct tsig_key *key = secondary->server->key ? &secondary->server->key->key : NULL;
     if (!reply->is_answered) {
-        count(secondary, PROVIDER_EXCHANGE_PROBE, 2);
+        count(secondary, SECONDARY_PROBE, 2);
         keep_fault(secondary, &reply->error);
         return;
     }
-    bool is_good = primary_reply(reply->octets, provider_exchange->id, zone->apex, key,
-                                 loop_unix_ms(loop) / 1000, &provider_exchange->mac, &has_serial,
-                                 &serial, &err);
-    count(secondary, PROVIDER_EXCHANGE_PROBE, is_good ? 0 : 1);
+    bool is_good =
+        primary_reply(reply->octets, exchange->id, zone->apex, key, loop_unix_ms(loop) / 1000,
+                      &exchange->mac, &has_serial, &serial, &err);
+    count(secondary, SECONDARY_PROBE, is_good ? 0 : 1);
     if (is_good || err.fault != FAULT_AUTH)
-        keep_answer(secondary, is_good && has_serial, serial, provider_exchange->is_tcp);
+        keep_answer(secondary, is_good && has_serial, serial, exchange->is_tcp);
     else
         keep_fault(secondary, &err);
 }
 
 static void probe_done(void *context, const struct dns_reply *reply)
 {
-    struct provider_exchange *provider_exchange = context;
-    struct secondary *secondary = provider_exchange->secondary;
+    struct secondary_exchange *exchange = context;
+    struct secondary *secondary = exchange->secondary;
     struct server_view before = *secondary_view(secondary);
-    provider_exchange->call = NULL;
+    exchange->call = NULL;
     left_exchange(secondary->backend);
     probed(secondary, reply);
     if (is_served_by(secondary)) {
         secondary->has_come = true;
-        secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].next_ms = 0;
+        secondary->exchanges[SECONDARY_NOTIFY].next_ms = 0;
     }
-    provider_exchange_again(secondary, PROVIDER_EXCHANGE_PROBE);
-    if (secondary->is_doubted && !provider_exchange->is_tcp)
-        provider_exchange->next_ms = loop_mono_ms(secondary->zone->secondaries->loop);
+    schedule_exchange_again(secondary, SECONDARY_PROBE);
+    if (secondary->is_doubted && !exchange->is_tcp)
+        exchange->next_ms = loop_mono_ms(secondary->zone->secondaries->loop);
     if (!secondary_is_same_view(&before, secondary_view(secondary)))
         secondary_report_answer(secondary->zone);
     secondary_schedule(secondary->zone);
@@ -265,13 +262,13 @@ static void report_refusal(struct secondary *secondary, const struct error *err)
 
 void secondary_probe_soon(struct secondary *secondary, bool has_fetched)
 {
-    struct provider_exchange *provider_exchange = &secondary->exchanges[PROVIDER_EXCHANGE_PROBE];
+    struct secondary_exchange *exchange = &secondary->exchanges[SECONDARY_PROBE];
     int64_t now_ms = loop_mono_ms(secondary->zone->secondaries->loop);
-    bool is_far = provider_exchange->next_ms > now_ms + PROBE_FAST_MAX_MS;
+    bool is_far = exchange->next_ms > now_ms + PROBE_FAST_MAX_MS;
     if (!secondary->server->probe || is_served_by(secondary) || !(is_far || has_fetched))
         return;
-    provider_exchange->times = 0;
-    provider_exchange->next_ms = now_ms + PROBE_FIRST_MS;
+    exchange->times = 0;
+    exchange->next_ms = now_ms + PROBE_FIRST_MS;
 }
 
 static void notified(struct secondary *secondary, const struct dns_reply *reply)
@@ -279,18 +276,17 @@ static void notified(struct secondary *secondary, const struct dns_reply *reply)
     bool has_serial;
     uint32_t serial;
     struct error err;
-    const struct provider_exchange *provider_exchange =
-        &secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY];
+    const struct secondary_exchange *exchange = &secondary->exchanges[SECONDARY_NOTIFY];
     const struct followed *zone = secondary->zone;
     const struct tsig_key *key = secondary->server->key ? &secondary->server->key->key : NULL;
     if (!reply->is_answered) {
-        count(secondary, PROVIDER_EXCHANGE_NOTIFY, 2);
+        count(secondary, SECONDARY_NOTIFY, 2);
         return;
     }
-    bool is_good = primary_reply(reply->octets, provider_exchange->id, zone->apex, key,
-                                 loop_unix_ms(zone->secondaries->loop) / 1000,
-                                 &provider_exchange->mac, &has_serial, &serial, &err);
-    count(secondary, PROVIDER_EXCHANGE_NOTIFY, is_good ? 0 : 1);
+    bool is_good = primary_reply(reply->octets, exchange->id, zone->apex, key,
+                                 loop_unix_ms(zone->secondaries->loop) / 1000, &exchange->mac,
+                                 &has_serial, &serial, &err);
+    count(secondary, SECONDARY_NOTIFY, is_good ? 0 : 1);
     if (!is_good)
         report_refusal(secondary, &err);
     else if (secondary->is_refusal_reported)
@@ -300,66 +296,63 @@ static void notified(struct secondary *secondary, const struct dns_reply *reply)
 
 static void notify_done(void *context, const struct dns_reply *reply)
 {
-    struct provider_exchange *provider_exchange = context;
-    struct secondary *secondary = provider_exchange->secondary;
-    provider_exchange->call = NULL;
+    struct secondary_exchange *exchange = context;
+    struct secondary *secondary = exchange->secondary;
+    exchange->call = NULL;
     left_exchange(secondary->backend);
     notified(secondary, reply);
-    provider_exchange_again(secondary, PROVIDER_EXCHANGE_NOTIFY);
+    schedule_exchange_again(secondary, SECONDARY_NOTIFY);
     secondary_schedule(secondary->zone);
 }
 
-static bool write_request(struct secondary *secondary, enum provider_exchange_type type,
+static bool write_request(struct secondary *secondary, enum secondary_exchange_type type,
                           struct buffer *out)
 {
     const struct followed *zone = secondary->zone;
     const struct secondaries *secondaries = zone->secondaries;
-    struct provider_exchange *provider_exchange = &secondary->exchanges[type];
+    struct secondary_exchange *exchange = &secondary->exchanges[type];
     const struct tsig_key *key = secondary->server->key ? &secondary->server->key->key : NULL;
     int64_t unix_s = loop_unix_ms(secondaries->loop) / 1000;
     struct error err;
-    provider_exchange->id = random_u16(secondaries->options.world->random);
-    if (type == PROVIDER_EXCHANGE_NOTIFY)
-        return primary_notify(out, provider_exchange->id, zone->soa, key, unix_s,
-                              &provider_exchange->mac, &err);
-    return primary_probe(out, provider_exchange->id, zone->apex, key, unix_s,
-                         &provider_exchange->mac, &err);
+    exchange->id = random_u16(secondaries->options.world->random);
+    if (type == SECONDARY_NOTIFY)
+        return primary_notify(out, exchange->id, zone->soa, key, unix_s, &exchange->mac, &err);
+    return primary_probe(out, exchange->id, zone->apex, key, unix_s, &exchange->mac, &err);
 }
 
-static void provider_exchange_now(struct secondary *secondary, enum provider_exchange_type type)
+static void begin_exchange(struct secondary *secondary, enum secondary_exchange_type type)
 {
     struct secondaries *secondaries = secondary->zone->secondaries;
-    struct provider_exchange *provider_exchange = &secondary->exchanges[type];
+    struct secondary_exchange *exchange = &secondary->exchanges[type];
     AUTO_BUFFER octets = {0};
     int64_t now_ms = loop_mono_ms(secondaries->loop);
-    provider_exchange->next_ms = 0;
+    exchange->next_ms = 0;
     if (secondary->backend->in_flight >= EXCHANGES_PER_SERVER) {
-        line_add(secondary->backend, provider_exchange);
+        line_add(secondary->backend, exchange);
         return;
     }
-    line_remove(secondary->backend, provider_exchange);
+    line_remove(secondary->backend, exchange);
     if (!write_request(secondary, type, &octets))
         return;
-    provider_exchange->times++;
-    provider_exchange->is_tcp = type == PROVIDER_EXCHANGE_PROBE && secondary->is_doubted;
+    exchange->times++;
+    exchange->is_tcp = type == SECONDARY_PROBE && secondary->is_doubted;
     secondary->begun_ms[type] = now_ms;
     secondary->backend->in_flight++;
     secondaries->in_flight++;
     const struct dns_request request = {.server = secondary->server->address,
                                         .octets = buffer_text(&octets),
-                                        .use_tcp = provider_exchange->is_tcp,
+                                        .use_tcp = exchange->is_tcp,
                                         .timeout_ms = PROVIDER_EXCHANGE_TIMEOUT_MS};
-    provider_exchange->call =
-        dns_send(secondaries->options.world->dns, &request,
-                 type == PROVIDER_EXCHANGE_NOTIFY ? notify_done : probe_done, provider_exchange);
+    exchange->call = dns_send(secondaries->options.world->dns, &request,
+                              type == SECONDARY_NOTIFY ? notify_done : probe_done, exchange);
 }
 
 void secondary_drain(void *context)
 {
-    struct server_backend *backend = context;
-    struct provider_exchange *first;
+    struct secondary_server *backend = context;
+    struct secondary_exchange *first;
     while ((first = list_first(&backend->line)) && backend->in_flight < EXCHANGES_PER_SERVER)
-        provider_exchange_now(first->secondary, first->type);
+        begin_exchange(first->secondary, first->type);
 }
 
 void secondary_ring(void *context)
@@ -367,30 +360,29 @@ void secondary_ring(void *context)
     struct followed *zone = context;
     int64_t now_ms = loop_mono_ms(zone->secondaries->loop);
     for (size_t i = 0; i < zone->count; i++)
-        for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++) {
-            const struct provider_exchange *provider_exchange = &zone->items[i].exchanges[k];
-            if (provider_exchange->next_ms && provider_exchange->next_ms <= now_ms &&
-                !provider_exchange->call)
-                provider_exchange_now(&zone->items[i], (enum provider_exchange_type)k);
+        for (size_t k = 0; k < SECONDARY_EXCHANGE_TYPES; k++) {
+            const struct secondary_exchange *exchange = &zone->items[i].exchanges[k];
+            if (exchange->next_ms && exchange->next_ms <= now_ms && !exchange->call)
+                begin_exchange(&zone->items[i], (enum secondary_exchange_type)k);
         }
     secondary_schedule(zone);
 }
 
-void secondary_end_exchange(struct provider_exchange *provider_exchange)
+void secondary_end_exchange(struct secondary_exchange *exchange)
 {
-    struct secondary *secondary = provider_exchange->secondary;
-    line_remove(secondary->backend, provider_exchange);
-    if (!provider_exchange->call)
+    struct secondary *secondary = exchange->secondary;
+    line_remove(secondary->backend, exchange);
+    if (!exchange->call)
         return;
-    dns_cancel(secondary->zone->secondaries->options.world->dns, provider_exchange->call);
-    provider_exchange->call = NULL;
+    dns_cancel(secondary->zone->secondaries->options.world->dns, exchange->call);
+    exchange->call = NULL;
     left_exchange(secondary->backend);
 }
 
 void secondary_end_exchanges(struct followed *zone)
 {
     for (size_t i = 0; i < zone->count; i++)
-        for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++)
+        for (size_t k = 0; k < SECONDARY_EXCHANGE_TYPES; k++)
             secondary_end_exchange(&zone->items[i].exchanges[k]);
 }
 
@@ -417,12 +409,12 @@ void secondary_announce(struct followed *zone)
     int64_t now_ms = loop_mono_ms(zone->secondaries->loop);
     for (size_t i = 0; i < zone->count; i++) {
         struct secondary *secondary = &zone->items[i];
-        secondary_end_exchange(&secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY]);
+        secondary_end_exchange(&secondary->exchanges[SECONDARY_NOTIFY]);
         secondary->has_come = secondary->is_pushed = false;
-        secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].times =
-            secondary->exchanges[PROVIDER_EXCHANGE_PROBE].times = 0;
-        secondary->exchanges[PROVIDER_EXCHANGE_NOTIFY].next_ms = zone->is_hushed ? 0 : now_ms;
-        secondary->exchanges[PROVIDER_EXCHANGE_PROBE].next_ms =
+        secondary->exchanges[SECONDARY_NOTIFY].times = secondary->exchanges[SECONDARY_PROBE].times =
+            0;
+        secondary->exchanges[SECONDARY_NOTIFY].next_ms = zone->is_hushed ? 0 : now_ms;
+        secondary->exchanges[SECONDARY_PROBE].next_ms =
             secondary->server->probe ? now_ms + PROBE_FIRST_MS : 0;
     }
     secondary_take_fetches(zone);

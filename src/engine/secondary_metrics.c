@@ -4,18 +4,18 @@
 
 #include "base/metric.h"
 
-static const char *const provider_exchange_names[PROVIDER_EXCHANGE_TYPES] = {"notify", "soa"};
+static const char *const exchange_names[SECONDARY_EXCHANGE_TYPES] = {"notify", "soa"};
 
-static void write_labels(const struct server_backend *backend, enum provider_exchange_type type,
+static void write_labels(const struct secondary_server *backend, enum secondary_exchange_type type,
                          struct buffer *out)
 {
     buffer_add_text(out, "backend=\"");
     metric_write_label(out, backend->name);
-    buffer_printf(out, "\",operation=\"%s\"", provider_exchange_names[type]);
+    buffer_printf(out, "\",operation=\"%s\"", exchange_names[type]);
 }
 
-static void write_requests(const struct server_backend *backend, enum provider_exchange_type type,
-                           struct buffer *out)
+static void write_requests(const struct secondary_server *backend,
+                           enum secondary_exchange_type type, struct buffer *out)
 {
     static const char *const codes[] = {"answered", "refused", "error"};
     for (size_t i = 0; i < COUNT_OF(codes); i++) {
@@ -28,7 +28,7 @@ static void write_requests(const struct server_backend *backend, enum provider_e
     }
 }
 
-static void write_seconds(const struct server_backend *backend, enum provider_exchange_type type,
+static void write_seconds(const struct secondary_server *backend, enum secondary_exchange_type type,
                           struct buffer *out)
 {
     AUTO_BUFFER labels = {0};
@@ -42,15 +42,15 @@ static void write_seconds(const struct server_backend *backend, enum provider_ex
 void secondaries_write_requests(const struct secondaries *secondaries, struct buffer *out)
 {
     for (size_t i = 0; i < secondaries->backend_count; i++)
-        for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++)
-            write_requests(secondaries->backends[i], (enum provider_exchange_type)k, out);
+        for (size_t k = 0; k < SECONDARY_EXCHANGE_TYPES; k++)
+            write_requests(secondaries->backends[i], (enum secondary_exchange_type)k, out);
 }
 
 void secondaries_write_seconds(const struct secondaries *secondaries, struct buffer *out)
 {
     for (size_t i = 0; i < secondaries->backend_count; i++)
-        for (size_t k = 0; k < PROVIDER_EXCHANGE_TYPES; k++)
-            write_seconds(secondaries->backends[i], (enum provider_exchange_type)k, out);
+        for (size_t k = 0; k < SECONDARY_EXCHANGE_TYPES; k++)
+            write_seconds(secondaries->backends[i], (enum secondary_exchange_type)k, out);
 }
 
 void secondaries_write_in_flight(const struct secondaries *secondaries, struct buffer *out)

@@ -68,7 +68,7 @@ static const struct controller_metric metrics[] = {
              "served, or Synced, or Pending."},
     {.name = "signpost_ingress_retries_total",
      .type = METRIC_RETRIES,
-     .help = "Changes for Ingresses that were sent again, by the worst that is told of them."},
+     .help = "Changes for Ingresses that were sent again, by the worst problem of each."},
 };
 
 static const struct dependency dependencies[] = {

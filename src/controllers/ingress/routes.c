@@ -41,8 +41,8 @@ static const struct kube_right tcproute_rights[] = RIGHTS("tcproutes");
                       "served, or Synced, or Pending."},                                           \
         {                                                                                          \
             .name = "signpost_" word "_retries_total", .type = METRIC_RETRIES,                     \
-            .help = "Changes for " Name "s that were sent again, by the worst that is told of "    \
-                    "them.",                                                                       \
+            .help = "Changes for " Name "s that were sent again, by the worst problem of "         \
+                    "each.",                                                                       \
         }                                                                                          \
     }
 

@@ -153,7 +153,7 @@ static const struct field fields[] = {
      .max = 16,
      .choices = preflights,
      .doc = "A look at what stands at the server before a name is written for the first time:"
-            " what is not ours is told and replaced (Warn), or stays, and the record has Conflict"
+            " what is not ours is reported and replaced (Warn), or stays, and the record has Conflict"
             " (Refuse). When absent: Warn where the server offers to be read, else Off."},
     {.path = "spec.verify",
      .type = FIELD_MAP,
