@@ -18,9 +18,9 @@
 #include "dns/plan.h"
 #include "store/queue.h"
 
-// The engine's own state, shared by the files of this room. Ids index slabs: a key is one object of
-// one controller, a claim is one record set that a key claims in a registry, a change request is a
-// frontend's.
+// The engine's own state, shared by the files of this room. Keys and claims are named by ids, which
+// index arrays: a key is one object of one controller, a claim is one record set that a key claims
+// in a registry. A change request is made by a frontend.
 
 #define NO_ID UINT32_MAX
 #define NO_CONTROLLER SIZE_MAX
@@ -33,7 +33,7 @@ struct catalog;
 
 // ---- metrics ------------------------------------------------------------------------------------
 
-// How metrics count the keys of one controller: a row for each class and reason that was seen.
+// The keys of one controller as metrics count them: a row for each pair of class and reason.
 struct key_metrics_row {
     char *class_label; // NULL: the row is free
     char *reason_label;
@@ -51,34 +51,34 @@ struct key_metrics {
 
 // ---- keys ---------------------------------------------------------------------------------------
 
-// A zone that a key has served.
+// A zone that a key publishes.
 struct served {
     uint8_t octets[DNAME_MAX];
     struct dname apex;
     uint32_t key;
     const struct zone *zone; // as the key wants it; NULL: nothing yet
     char *group;             // of servers; NULL: none
-    bool is_member;          // its servers shall have it: a catalog lists it
+    bool is_member;          // it is a member of its group's catalog
     bool is_file_due;
 };
 
-// What only few keys have.
+// The part of a key that only few keys have.
 struct key_extra {
     struct served *served;
     struct owned_objects *owned_objects; // or NULL
-    uint64_t report;                     // notes and lines without a write, the last; 0: none
+    uint64_t report;                     // hash of the last report without a write; 0: none
     char *whole;                         // the object as JSON, for the next reconciliation
-    bool was_read;                       // it was asked for
-    const struct object *previous;       // when its claims were settled last, if it differs now
-    struct backend **backends;           // that this key keeps open
+    bool was_read;                       // the whole object was asked for, and read or not found
+    const struct object *previous; // as it was when its claims were settled last, if that differs
+    struct backend **backends;     // that this key keeps open
     size_t backend_count;
     struct asking asking;
     unsigned write_failures;     // in a row, of one kind:
     enum fault write_failure;    // this one
-    int64_t write_not_before_ms; // mono: the store told us to slow down
-    struct error *refused;       // the last write-ahead, for a reason that waiting does not mend
-    int64_t refused_until_ms;    // mono: it is tried again then
-    bool is_refusal_untold;      // the next reconciliation tells it, and tries nothing else
+    int64_t write_not_before_ms; // mono: the store asked us to slow down
+    struct error *refused;    // why the last write-ahead was refused, if waiting does not mend it
+    int64_t refused_until_ms; // mono: when it is tried again
+    bool is_refusal_untold;   // the next reconciliation reports it, and writes nothing else
 };
 
 struct key {
@@ -92,19 +92,20 @@ struct key {
     bool is_racing : 1;   // somebody wrote first: the next event gives a reconciliation
     bool is_seen : 1;     // had its first reconciliation
     bool is_gone : 1;     // the object was deleted: forgotten as soon as its decision is empty
-    bool is_missed : 1;   // and nobody saw that
+    bool is_missed : 1;   // the same, and no event told of the deletion
     bool is_reported : 1; // an event concerns it: its reconciliation waits for the end of the batch
 };
 
-// ---- joins: who wants which string --------------------------------------------------------------
+// ---- joins: which keys look up which string -----------------------------------------------------
 
-// Entries are hints: a key that ceased to want stays until the list is looked through again.
+// Entries may be stale: a key that does not look a string up any more stays in the list until it is
+// gone through again.
 struct join_value {
     char *text; // NULL: the slot is free
     uint32_t *keys;
     size_t key_count;
     size_t key_capacity;
-    size_t live; // keys that want it now
+    size_t live; // keys that look it up now
     const struct object **offers;
     size_t offer_count;
     size_t offer_capacity;
@@ -128,7 +129,7 @@ struct registry {
 // ---- change requests ----------------------------------------------------------------------------
 
 struct change_request {
-    struct link link; // of those that wait
+    struct link link; // in the queue of its backend
     enum change_op op;
     struct record_set *content; // one allocation
     struct backend *backend;
@@ -137,7 +138,7 @@ struct change_request {
     struct exchange *exchange;
     struct loop_timer timer; // its deadline
     bool is_answered;
-    bool is_stray;    // of what stands there as ours and nobody claims
+    bool is_stray;    // removes a record set of ours that no object claims
     bool is_approved; // by a person: the guard does not count it
     char trace[33];
 };
@@ -168,7 +169,7 @@ struct controller_state {
     bool is_synced;                          // all kinds that it reads
     bool is_newly_synced;
     const void *settings;
-    size_t opener;      // whose opened backends it has: itself, or the one that it shares them with
+    size_t opener;      // the controller whose settings open its backends: itself or another
     struct table keys;  // by namespace and name
     struct join *joins; // one per input
     struct join backend_join;
@@ -179,7 +180,7 @@ struct controller_state {
     struct histogram programmed_seconds;
 };
 
-// A round through all keys.
+// The periodic reconciliation of all keys, spread over the period.
 struct resync {
     struct loop_timer timer;
     uint32_t next_key;
@@ -193,7 +194,7 @@ struct engine {
     struct loop *loop;
     struct log *log;
     int64_t started_unix_ms; // or since when the clock runs without a leap ahead
-    int64_t clock_ahead_ms;  // of the wall clock before the monotonic one, as seen last
+    int64_t clock_ahead_ms;  // wall clock minus monotonic clock, when it was last compared
     struct arena *arena;     // of the reconciliation
     struct arena *scratch;   // within one function
     struct controller_state *controllers;
@@ -211,12 +212,12 @@ struct engine {
     int64_t led_since_s;  // Unix
     int64_t led_since_ms; // mono
     struct loop_timer zone_file_timer;
-    struct error zone_file_fault; // of the last write, told once
+    struct error zone_file_fault; // of the last write, logged once
     bool are_zone_files_untidy;
     struct shared_model_state *shared_models;
     size_t shared_model_count;
     bool *kind_synced;  // per controller kind and input kind, see kinds
-    char **kind_unread; // the same: why nobody waits for it although it may not be read; or NULL
+    char **kind_unread; // the same: why it can't be read and counts as synced all the same; or NULL
     const struct kind **kinds;
     size_t kind_count;
     bool is_leading;
@@ -269,8 +270,8 @@ struct engine {
     LIST_OF(struct write) writes; // store calls under way
     struct ledger_calls ledger_calls;
     LIST_OF(struct object_write) object_writes;
-    uint16_t asking;     // number of the backend about whose hold people are being asked; 0: none
-    bool is_asking_anew; // what is under way makes room for it
+    uint16_t asking;     // the backend for whose removals an approval object is written; 0: none
+    bool is_asking_anew; // that write removes the previous object
     struct loop_timer ask_timer;
     size_t writes_in_flight;
     size_t exchange_count_all;
@@ -291,7 +292,7 @@ struct busy_name {
 };
 
 // engine.c
-// The state that a write of ours brought back; the store tells no event of it.
+// Takes over the object that our own write returned; the store sends no event for it.
 void engine_file_written(struct engine *engine, const struct object *old,
                          const struct object *new_);
 
@@ -305,25 +306,25 @@ struct key_extra *key_extra(struct key *key);
 void key_forget_refusal(struct key *key);
 // What a reconciliation sees of the object: NULL when it is gone, unless its finalizer was lost.
 const struct object *key_subject(const struct key *key);
-// Of an urgent controller's key better than that of others.
+// The level at which a key is queued: a higher one for keys of an urgent controller.
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 const char *engine_owner_id(const struct engine *engine); // NULL: not known yet
 void keys_wake_all(struct engine *engine, size_t controller);
-void key_after(struct engine *engine, uint32_t id,
-               int64_t at_ms); // a reconciliation then, on loop_mono_ms()
+// Wakes the key at that time (mono).
+void key_after(struct engine *engine, uint32_t id, int64_t at_ms);
 void keys_free(struct engine *engine);
 
-// reconcile.c: a write failed. `is_ahead`: of talks, or of the status that is to tell it.
+// reconcile.c: a write failed. `is_ahead`: one that must succeed before exchanges or the status.
 void reconcile_write_failed(struct engine *engine, uint32_t id, const struct error *error,
                             bool is_ahead);
 
 // owned_objects.c
-// Writes those objects of the decision that were not done yet, several at once. False: nothing was
-// sent.
+// Writes those objects of the decision that are not written yet, several at a time. False: nothing
+// was sent.
 bool owned_objects_write(struct engine *engine, uint32_t id, const struct decision *decision);
 void owned_objects_forget(struct owned_objects *owned_objects); // accepts NULL
-void owned_objects_free(struct engine *engine);                 // those under way
+void owned_objects_free(struct engine *engine);                 // ends the writes under way
 
 // publish.c
 void publish_new(struct engine *engine);
@@ -332,32 +333,32 @@ void publish_decision(struct engine *engine, uint32_t key, const struct publicat
 void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot *snapshot);
 // Its key is going away.
 void publish_forget(struct engine *engine, uint32_t key);
-// A shared model was made anew: it learns what is served and answered.
+// Gives a shared model that was made anew what is served and what servers answered.
 void publish_to_shared_model(struct engine *engine, uint32_t key);
 
 const struct served *publish_find(const struct engine *engine, struct dname apex); // or NULL
-// A catalog has that name from now on: the zone is not served.
+// A catalog has that name from now on: a zone of the same name is not served.
 void publish_give_way(struct engine *engine, struct dname apex);
 void publish_write_metrics(const struct engine *engine, struct buffer *out);
 
 // zone_files.c
 void zone_files_new(struct engine *engine);
 void zone_files_free(struct engine *engine);
-// A version of it is served.
+// Writes the file of a zone of which a version is served.
 void zone_files_want(struct engine *engine, struct served *served);
-// Zones may have gone since their files were written: those files go soon, once the first pass has
-// told which zones there are.
+// Removes the files of zones that are gone, soon, when the first pass has shown which zones there
+// are.
 void zone_files_tidy(struct engine *engine);
 
 // catalogs.c
 void catalogs_new(struct engine *engine);
-// The groups of the configuration are others now.
+// The groups of the configuration have changed.
 void catalogs_set(struct engine *engine);
 void catalogs_free(struct engine *engine);
-// A zone became or ceased to be a member of its group's catalog. `was_seen`: its Zone was deleted
-// before our eyes.
+// A zone ceases to be a member of its group's catalog. `was_seen`: an event said that its Zone was
+// deleted; otherwise the catalog's guard may keep the member.
 void catalogs_lose(struct engine *engine, const struct served *served, bool was_seen);
-// A Zone was deleted: what was kept of it for the guard's sake goes.
+// A Zone was deleted: its catalog forgets the member that the guard kept.
 void catalogs_forget(struct engine *engine, const struct object *zone);
 // Publishes what has changed, once all zones are known.
 void catalogs_update(struct engine *engine);
@@ -369,10 +370,10 @@ size_t shared_model_kind_count(const struct shared_model *shared_model); // NULL
 void shared_models_new(struct engine *engine);
 void shared_models_free(struct engine *engine);
 void shared_model_event(struct engine *engine, const struct object *object, bool is_gone);
-// Nothing is left that was told of and not worked out, where all of it is synced.
+// Settles the shared models that are dirty and whose kinds are all synced.
 void shared_models_settle(struct engine *engine);
 bool shared_models_are_settled(const struct engine *engine);
-// Settings changed: it is made anew from all objects.
+// Makes the shared model anew from all objects, because its settings changed.
 void shared_model_renew(struct engine *engine, struct shared_model_state *state);
 void shared_models_write_metrics(const struct engine *engine, struct buffer *out);
 bool shared_model_is_synced(const struct engine *engine, const struct shared_model *shared_model);
@@ -384,66 +385,67 @@ void join_done(struct join *join);
 void input_index_key(struct engine *engine, uint32_t id, const struct object *old,
                      const struct object *new_);
 void input_index_object(struct engine *engine, const struct object *old, const struct object *new_);
-// Wakes every key whose inputs meet the object (old or new state). `is_ours_alone`: it differs in
-// what we wrote ourselves.
+// Wakes every key whose inputs select the object in its old or new state. `is_ours_alone`: the two
+// differ only in what we wrote ourselves.
 void input_wake(struct engine *engine, const struct object *old, const struct object *new_,
                 bool is_ours_alone);
 void input_wake_identity(struct engine *engine, const struct object_ref_key *key);
-// Whoever looks at that backend.
+// Wakes the keys whose snapshots show the backend.
 void input_wake_backend(const struct backend *backend);
-// Whoever reads that backend.
+// Wakes the keys whose backend inputs name the backend.
 void input_wake_watchers(const struct backend *backend);
-// What the snapshot's subject reads as a key of that controller.
+// Fills in what the snapshot's subject reads as a key of controller number `at`.
 void input_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
 // Why a kind that counts as synced may not be read, or NULL.
 const char *input_why_unread(const struct engine *engine, const struct kind *kind);
 bool input_is_synced(const struct engine *engine, const struct controller *controller);
-// Does the store know all that the subject wants by identity, or why it never will?
+// True if the store has read each object that the subject looks up by identity, or has a reason why
+// it can't.
 bool input_is_resolved(struct engine *engine, const struct controller *controller,
                        const struct object *subject);
-// Does it know all of that?
+// True if the store has read each object that the subject looks up by identity.
 bool input_is_known(struct engine *engine, const struct controller *controller,
                     const struct object *subject);
 
 // configured_backends.c: backends that stand in settings.
 void backends_open(struct engine *engine);
-// Does each controller that opens or reuses that backend have all that it reads?
+// True if all kinds that the controllers read that open or reuse the backend are synced.
 bool backend_openers_are_synced(const struct backend *backend);
-// And may each read it?
+// True if those controllers may read all of those kinds.
 bool backend_openers_may_read(const struct backend *backend);
 
-// guarded_removals.c: what of ours stands at a backend and nobody claims: it goes, unless that is
-// too much at once. Then a person is asked. Of a whole list, in any order: may they go? They are
-// held back else.
+// guarded_removals.c: record sets of ours at a backend that no object claims (strays) are removed,
+// unless they are too many at once; then a person has to approve that. True: all strays of a whole
+// listing, in any order, may be removed. False: they are held back.
 bool engine_guard_judge(struct backend *backend, const struct record_set *strays, size_t count);
 bool guarded_is_approved(const struct guarded *guarded); // NULL: false
 size_t guarded_count(const struct guarded *guarded);     // that are held back
 void guarded_free(struct guarded *guarded);              // NULL is fine
-// So many strays went in an exchange: what the guard counts is stored with what else the ledger
-// learns.
+// An exchange has removed so many strays: the guard's count is stored with the ledger.
 void engine_guard_count(struct backend *backend, size_t count);
-void engine_guard_forget(struct backend *backend); // it leads to another server now
+void engine_guard_forget(struct backend *backend); // it has another server now
 void engine_guard_approve(struct engine *engine, const struct approval *approval); // NULL is fine
-// For /readyz: what is held; advice, as all else goes on. Texts live until the next reconciliation.
+// For /readyz: the removals that are held back, as advice, since everything else goes on. Texts
+// live until the next reconciliation.
 size_t engine_guard_checks(const struct engine *engine, struct store_check *out, size_t capacity);
-// Objects that ask people are made.
+// Writes the objects by which people can approve removals.
 void engine_guard_ask(struct engine *engine);
 
-// listing.c: what stands at a backend, against what is claimed there.
+// listing.c: compares what stands at a backend with what is claimed there.
 struct listing *listing_new(struct engine *engine);
 void listing_free(struct listing *listing); // NULL is fine
 void listing_add_existing(void *exchange, const struct existing_set *existing);
-// All was told: claims know what stands, and what of ours nobody claims is to go.
+// The listing is complete: reports it to the claims, and lets strays be removed.
 void listing_end(struct exchange *exchange);
 
 // dry.c
 struct dry_run *dry_run_new(void);
 void dry_run_free(struct dry_run *run); // NULL is fine
-// A claim that was just made: what is known to stand there is what counts, not what the dry run
-// itself takes as sent.
+// For a claim that was just made: its change is shown against what is known to stand there, not
+// against what the dry run took as sent.
 void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand);
 void dry_run_add(struct dry_run *run, const struct engine_change *change);
-// What the last decision of the key tells.
+// Remembers the obstacle and the zone of the key's last decision.
 void dry_run_note(struct dry_run *run, uint32_t key, const struct decision *decision);
 // The change of a claim; `set` is borrowed.
 struct engine_change engine_change_of(const struct engine *engine, uint32_t claim,
@@ -453,7 +455,7 @@ struct engine_change engine_change_of(const struct engine *engine, uint32_t clai
 // A copy of the set with all its texts in one allocation; free() it.
 struct record_set *content_new_set(const struct record_set *set);
 
-// What is to stand at a name that is known: packed, as a hundred thousand of them may wait.
+// The content of a record set whose name is known, packed, as there may be a hundred thousand.
 struct content;
 struct content *content_new(struct slab *slab, const struct record_set *set);
 void content_free(struct content *content); // NULL is fine
@@ -464,7 +466,7 @@ struct record_set *content_make_set(struct arena *arena, const struct content *c
 void decision_done(struct decision *decision); // gives up the references that it holds
 
 // report.c
-// Notes and log lines of a decision, copied to be told when its write succeeded.
+// Events and log lines of a decision, copied until its write has succeeded.
 struct report {
     size_t event_count;
     size_t line_count;
@@ -474,19 +476,20 @@ struct report {
 struct report *report_new(const struct decision *decision); // NULL when there is nothing; free() it
 void report_send(struct engine *engine, const struct report *report, const struct object *object);
 
-// change_log.c: log lines of changes, in the words of the controller whose claims they are.
-// `object`: NULL: it is not known. `failures` counts those of one exchange: only the first of them
-// have lines.
+// change_log.c: log lines of changes, with the messages of the controller whose claims they are.
+// `object` NULL: it is not known. `failures` counts those of one exchange: only the first ones are
+// logged one by one.
 void change_log_change(const struct backend *backend, const struct controller *controller,
                        const struct object *object, const struct change *change, size_t *failures);
-void change_log_failures(const struct backend *backend, size_t failures); // how many had none
+// Logs how many more failed.
+void change_log_failures(const struct backend *backend, size_t failures);
 void change_log_progress(const struct backend *backend, const struct job *job);
 void change_log_guarded(const struct backend *backend);
 void change_log_approved(const struct backend *backend);
-// So many stay, as some who could want them may not be read.
+// Logs that so many strays stay, because objects that may claim them can't be read.
 void change_log_unread(const struct backend *backend, size_t count);
 void change_log_stall(const struct backend *backend, const struct error *error);
-// `is_news`: it was another before.
+// `is_news`: the trouble has changed.
 void change_log_trouble(const struct backend *backend, const struct error *error, unsigned count,
                         bool is_news);
 
@@ -505,23 +508,23 @@ void change_request_write_name(const struct change_request *change_request, char
 void change_request_answer(struct change_request *change_request,
                            const struct outcome *outcome); // frees it
 void change_request_free(struct change_request *change_request);
-void change_request_unlink(struct change_request *change_request); // from its backend's line
-// Removes what stands there as ours and nobody claims.
+void change_request_unlink(struct change_request *change_request); // from its backend's queue
+// Removes a stray.
 void change_request_add_stray(struct backend *backend, const struct record_set *set,
                               bool is_approved);
 void change_requests_drop_strays(struct backend *backend);
-// Somebody claims it by now.
+// True if an object claims the stray by now.
 bool change_request_is_void(const struct change_request *change_request);
 
 // reconcile.c
 void engine_schedule(struct engine *engine);
-// The key gets its reconciliation when the batch is over, or late.
+// The key is reconciled when the batch of events is over, or takes too long.
 void engine_batch_add(struct engine *engine, uint32_t id);
 bool engine_awaits_batch(const struct engine *engine);
 void engine_give_up_batch(struct engine *engine); // if it is late
-// All that the store told is decided, and claimed.
+// True if all events of the store have been decided and their claims made.
 bool engine_is_decided(const struct engine *engine);
-// We lead, by a lease that has not run out: asked before everything that is sent elsewhere.
+// True if we lead by a lease that has not run out. Must be asked before anything is sent elsewhere.
 bool engine_may_write(const struct engine *engine);
 void reconcile_key(struct engine *engine, uint32_t key);
 void writes_free(struct engine *engine);
