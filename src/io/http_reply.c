@@ -129,6 +129,13 @@ static bool is_plain_server(const struct http_call *call, CURLcode code)
     return false;
 }
 
+// A connection that ended in the middle of the handshake says nothing of certificates.
+static bool is_cut_off(const struct http_call *call, CURLcode code)
+{
+    return code == CURLE_SSL_CONNECT_ERROR &&
+           (strstr(call->trouble, "SSL_ERROR_SYSCALL") || strstr(call->trouble, "unexpected eof"));
+}
+
 // Of "OpenSSL SSL_read: OpenSSL/3.0.22: error:0A000418:SSL routines::tlsv1 alert unknown ca, errno
 // 0" only what says something.
 static const char *own_words(struct http_call *call)
@@ -143,7 +150,9 @@ static const char *own_words(struct http_call *call)
 
 static void describe_trouble(struct http_call *call, CURLcode code, struct error *err)
 {
-    const struct trouble *trouble = find_trouble(code);
+    static const struct trouble cut_off = {CURLE_SSL_CONNECT_ERROR, "lost the connection to",
+                                           "it ended during the TLS handshake"};
+    const struct trouble *trouble = is_cut_off(call, code) ? &cut_off : find_trouble(code);
     long number = 0;
     char words[CURL_ERROR_SIZE];
     const char *detail = trouble->detail;
@@ -229,7 +238,7 @@ static bool is_about_certificates(const struct http_call *call, CURLcode code)
                                      CURLE_SSL_PINNEDPUBKEYNOTMATCH};
     for (size_t i = 0; i < COUNT_OF(codes); i++)
         if (code == codes[i])
-            return true;
+            return !is_cut_off(call, code);
     return code == CURLE_RECV_ERROR && strstr(call->trouble, "alert");
 }
 

@@ -3,6 +3,7 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent_ssl.h>
 #include <event2/http.h>
+#include <event2/listener.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -267,6 +268,37 @@ static void a_handshake_without_answer_times_out(void **state)
     assert_string_equal(story->error.text, expected);
 }
 
+static void hang_up(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *from,
+                    int from_len, void *context)
+{
+    (void)listener;
+    (void)from;
+    (void)from_len;
+    (void)context;
+    close(fd);
+}
+
+static void a_connection_that_ends_during_the_handshake_says_nothing_of_certificates(void **state)
+{
+    struct story *story = *state;
+    struct listen_socket socket;
+    char expected[128];
+    struct http_request request = request_to(story);
+    assert_true(listen_open(&socket, "127.0.0.1", 0, NULL));
+    struct evconnlistener *listener =
+        evconnlistener_new(loop_event_base(story->loop), hang_up, NULL, 0, 0, socket.fd);
+    snprintf(story->url, sizeof(story->url), "https://127.0.0.1:%u/", socket.port);
+    get(story, &request);
+    evconnlistener_free(listener);
+    close(socket.fd);
+    snprintf(expected, sizeof(expected),
+             "lost the connection to 127.0.0.1:%u: it ended during the TLS handshake", socket.port);
+    assert_int_equal(story->failure, HTTP_UNREACHABLE);
+    assert_string_equal(story->error.text, expected);
+    assert_false(story->is_tls);
+    assert_true(story->is_unsent);
+}
+
 // ---- pins ---------------------------------------------------------------------------------------
 
 static const char other_pin[] = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
@@ -400,6 +432,7 @@ int main(void)
         TEST(old_versions_are_refused),
         TEST(a_server_that_speaks_no_tls_is_told_as_that),
         TEST(a_handshake_without_answer_times_out),
+        TEST(a_connection_that_ends_during_the_handshake_says_nothing_of_certificates),
         TEST(a_server_is_believed_by_its_key_alone),
         TEST(a_server_with_another_key_is_told_by_both),
         TEST(other_failures_are_not_those_of_a_pin),
