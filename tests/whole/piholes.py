@@ -21,7 +21,7 @@ TARGET = "192.0.2.50"  # of names whose object says nothing else
 PEOPLE = ["192.0.2.9 nas.home.lan # the  grey box", "192.0.2.8 tv.home.lan telly.home.lan",
           "fd00::9 nas.home.lan"]
 SILENT = "SILENT"
-SILENCE_S = 0.3  # on loopback an answer takes less than a millisecond
+SILENCE_S = 2  # for a busy machine: on loopback an answer takes less than a millisecond
 
 
 class Pihole:
@@ -74,6 +74,12 @@ class Pihole:
 
     def wait(self, check, what, seconds=10):
         return wait_until(check, what, seconds, [self.program])
+
+    def wait_restarted(self, restarts=1):
+        """So many restarts, which changes began, are over. The API is back later than the resolver."""
+        self.wait(lambda: self.counter("restarts") >= restarts and
+                  self.resolve("ready.test") == set() and self.state()["open"],
+                  f"{self.name} has restarted", 30)
 
     # ---- the control frontend ----
 
