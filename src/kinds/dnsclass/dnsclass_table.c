@@ -152,9 +152,10 @@ static const struct field fields[] = {
      .type = FIELD_TEXT,
      .max = 16,
      .choices = preflights,
-     .doc = "A look at what stands at the server before a name is written for the first time:"
-            " what is not ours is reported and replaced (Warn), or stays, and the record has Conflict"
-            " (Refuse). When absent: Warn where the server offers to be read, else Off."},
+     .doc =
+         "A look at what stands at the server before a name is written for the first time:"
+         " what is not ours is reported and replaced (Warn), or stays, and the record has Conflict"
+         " (Refuse). When absent: Warn where the server offers to be read, else Off."},
     {.path = "spec.verify",
      .type = FIELD_MAP,
      .doc = "Asking the authoritative servers for what was published."
