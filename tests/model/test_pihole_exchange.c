@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/test_rounds.h"
 #include "base/value.h"
 #include "model/model_pihole.h"
 #include "providers/provider.h"
@@ -23,7 +24,7 @@ enum {
     NAMES = 14,
     ALIASES = 4, // the last of the names
     ROUNDS = 60,
-    SEEDS = 40,
+    SEEDS = RANDOM_ROUNDS(40),
     CALM_ROUNDS = 30,
     TRIES_MAX = 2500,
 };

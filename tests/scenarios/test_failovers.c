@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_rounds.h"
 #include "dns/serial.h"
 #include "kinds/zone/zone_kind.h"
 #include "model/model_cluster.h"
@@ -29,7 +30,7 @@
 //
 // SERIAL_STORY=7 plays that one alone, and tells what happens.
 
-enum { STORIES = 40, EVENTS = 40, REST_MS = 20 * 60 * 1000, REPLICAS = 2 };
+enum { STORIES = RANDOM_ROUNDS(40), EVENTS = 40, REST_MS = 20 * 60 * 1000, REPLICAS = 2 };
 // Until one that was cut off sees again; a stream that fell silent at its start may do so for long.
 enum { SIGHT_MS = 3 * 60 * 1000, SILENCE_MS = 15 * 60 * 1000 };
 

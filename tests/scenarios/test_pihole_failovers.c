@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_rounds.h"
 #include "model/model_cluster.h"
 #include "model/virtual_loop.h"
 #include "scenarios/replica.h"
@@ -28,7 +29,7 @@
 // PIHOLE_STORY=7 plays that one alone, and tells what happens.
 
 enum {
-    STORIES = 60,
+    STORIES = RANDOM_ROUNDS(60),
     EVENTS = 30,
     LATE_EVENTS = 4,
     REPLY_MS = 20,

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_rounds.h"
 #include "model/faulty_disk.h"
 #include "model/model_cluster.h"
 #include "model/virtual_loop.h"
@@ -17,7 +18,7 @@
 // writes and messages that fail. Its servers see to it that no serial stands for two contents and
 // none steps back (model_dns.h); at the end they have what the store has.
 
-enum { STORIES = 40, EVENTS = 50, CLOSE_MS = 20, REST_MS = 20 * 60 * 1000 };
+enum { STORIES = RANDOM_ROUNDS(40), EVENTS = 50, CLOSE_MS = 20, REST_MS = 20 * 60 * 1000 };
 
 static const struct dname shop = {(const uint8_t *)"\4shop\7example", 14};
 

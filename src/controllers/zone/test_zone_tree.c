@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/test_rounds.h"
 #include "base/value.h"
 #include "controllers/zone/zone_tree.h"
 #include "dns/rr_type.h"
@@ -1578,7 +1579,7 @@ static void change_settings(void)
 
 static void any_order_of_events_leads_to_the_same(void **state)
 {
-    for (unsigned round = 0; round < 25; round++) {
+    for (unsigned round = 0; round < RANDOM_ROUNDS(25); round++) {
         seed_of_dice = round * 7919;
         change_settings();
         for (unsigned step = 0; step < 120; step++) {
@@ -1616,7 +1617,7 @@ static void any_order_of_aliases_leads_to_the_same(void **state)
     (void)state;
     size_t circles = 0;
     seed_of_dice = 4711;
-    for (unsigned step = 0; step < 1000; step++) {
+    for (unsigned step = 0; step < RANDOM_ROUNDS(1000); step++) {
         for (unsigned i = dice(3) + 1; i > 0; i--)
             change_alias();
         settle();
@@ -1624,7 +1625,7 @@ static void any_order_of_aliases_leads_to_the_same(void **state)
         circles += count_circles();
         arena_reset(world.arena);
     }
-    assert_true(circles > 100);
+    assert_true(circles > RANDOM_ROUNDS(100));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -2,6 +2,7 @@
 #include <strings.h>
 
 #include "base/digest.h"
+#include "base/test_rounds.h"
 #include "providers/pihole/test_lists.h"
 
 // Random lists and batches, against a model that knows no lines: whose values of a name and type
@@ -549,23 +550,23 @@ static void play_seed(uint64_t seed, bool is_large, bool is_full)
 static void random_batches_do_what_the_model_says(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 1500; seed++)
+    for (uint64_t seed = 1; seed <= RANDOM_ROUNDS(1500); seed++)
         play_seed(seed, false, false);
 }
 
 static void long_lists_too(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 18; seed++)
+    for (uint64_t seed = 1; seed <= RANDOM_ROUNDS(18); seed++)
         play_seed(seed, true, false);
 }
 
 static void lists_that_no_patch_can_carry_too(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 150; seed++)
+    for (uint64_t seed = 1; seed <= RANDOM_ROUNDS(150); seed++)
         play_seed(seed, false, true);
-    for (uint64_t seed = 1; seed <= 9; seed++)
+    for (uint64_t seed = 1; seed <= RANDOM_ROUNDS(9); seed++)
         play_seed(seed, true, true);
 }
 
