@@ -129,6 +129,7 @@ def test_a_status_that_is_forbidden_is_logged_and_written_later(stand):
 
 def test_a_secret_that_may_not_be_read_holds_up_its_class_alone(stand):
     stand.start().wait_class(stand.namespace)
+    stand.replica.wait_ready(65)  # the webhook's certificate is read, too
     dark = f"{stand.namespace}-dark"
     stand.cluster.api.apply(secret(stand.namespace, KEY, "dark"))
     with stand.lacking(("get", "secrets"), ("watch", "secrets")):
@@ -137,7 +138,7 @@ def test_a_secret_that_may_not_be_read_holds_up_its_class_alone(stand):
         assert told.startswith(f"Secret {stand.namespace}/dark cannot be read: forbidden: cannot ")
         assert "secrets in namespace" in told and "to role signpost" in told
         stand.put("www").wait("www")
-        assert harness.fetch(stand.replica.health_port, "/readyz")[0] == 200
+        assert stand.replica.is_ready(), stand.replica.checks()
     stand.wait_class(dark, seconds=65)
 
 
