@@ -20,9 +20,9 @@ enum {
     SHOWN_LOG = 200 * 160,
     END_MS = 40 * 60 * 1000, // all retries are over
     PART_OF_END_MS = 4 * 60 * 1000,
-    RUNS_OF_ONE_WHOLE_END = 4, // one run of so many goes on although it has ended as it should
-    POINTS_MAX = 20,           // of one sort and scenario; evenly spread if there are more
-    POINTS_MIN = 1,            // of a scenario with many calls; between the two:
+    WHOLE_END_EVERY = 4, // each fourth run waits END_MS even if it has ended as it should before
+    POINTS_MAX = 20,     // of one sort and scenario; evenly spread if there are more
+    POINTS_MIN = 1,      // of a scenario with many calls; between the two:
     CALLS_OF_ALL_POINTS = 1500,
 };
 
@@ -373,12 +373,13 @@ static bool run_until_end(struct stage *stage, const struct script *script,
     return play_run(&play, err);
 }
 
+// `dump` is the end state, and empty after a failure.
 static bool wait_at_end(struct stage *stage, int64_t wait_ms, struct buffer *dump,
                         struct error *err)
 {
+    buffer_clear(dump);
     if (!stage_advance(stage, wait_ms, err) || !keeps_rules(stage, err))
         return false;
-    buffer_clear(dump);
     stage_dump(stage, dump);
     return true;
 }
@@ -470,14 +471,15 @@ static bool run_point(struct key_metrics *key_metrics, const struct script *scri
     AUTO_BUFFER got = {0};
     struct error err = {0};
     struct stage *stage = stage_new(variant->store, variant->renews_models);
-    bool is_whole = key_metrics->runs++ % RUNS_OF_ONE_WHOLE_END == 0;
+    bool is_whole = key_metrics->runs++ % WHOLE_END_EVERY == 0;
     bool is_same = run_until_end(stage, script, torment, at, &err) &&
                    wait_for_same_end(stage, script, torment, wanted, is_whole, &got, &err);
     if (!is_same) {
         report(key_metrics, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
                variant->name, torment->name, at);
         show_failure(stage, err.text);
-        show_difference(wanted, buffer_text(&got).at);
+        if (got.len)
+            show_difference(wanted, buffer_text(&got).at);
     }
     stage_free(stage);
     return is_same;
