@@ -143,6 +143,15 @@ struct kind {
     // A field of the status that is large and changes only with others: a status that differs in it
     // alone counts as the same. Or NULL.
     const char *bulk_status;
+    // What the conditions of an object say that is as it should be, in the order in which
+    // `signpost status` looks for what is wrong: "Accepted=True". NULL-terminated; NULL:
+    // "Ready=True".
+    const char *const *right_when;
+    // Cluster-scoped: the ClusterRoles for people (view, edit, admin) that let them read its
+    // objects and change them, or approve those that we make (`edited`); NULL: none does. A
+    // namespaced kind is read by view and changed by edit.
+    const char *read_role;
+    const char *change_role;
     // Its status is written ahead of what stands on it: in a folder it is on the disk to stay
     // before it counts, in a cluster it goes before all other writes.
     bool is_status_ahead;
@@ -168,6 +177,11 @@ struct kind {
     void (*validate)(const struct value *object, struct findings *findings);
     // Does this object hold a secret inline (a class with hmacAuth.secret)? NULL: is_secret says.
     bool (*has_secret)(const struct value *object);
+    // Appends what an object is about, for a row of `signpost status`: one line without secrets.
+    // NULL: its name says all.
+    void (*write_summary)(const struct value *object, struct buffer *out);
+    // Has nobody to do anything about it any more, so that no row shows it? NULL: never.
+    bool (*is_over)(const struct value *object);
 };
 
 // Shape: apiVersion, kind, metadata (RFC 1123 name; a namespace only where the kind has one, absent

@@ -1,7 +1,5 @@
 #include "commands/manifest.h"
 
-#include "kinds/dnsclass/dnsclass.h"
-#include "kinds/dnsplan/dnsplan.h"
 #include "kinds/kinds.h"
 
 // What people may do with our kinds, as roles that a cluster's own view, edit and admin take in.
@@ -13,70 +11,54 @@ static const char *const change[] = {"create", "update",           "patch",
                                      "delete", "deletecollection", NULL};
 static const char *const approve[] = {"update", "patch", NULL};
 
-static bool is_of_tenants(const struct kind *kind)
+static const char *read_role(const struct kind *kind)
 {
-    return kind->is_namespaced;
+    return kind->is_namespaced ? "view" : kind->read_role;
 }
 
-static bool is_of_tenants_or_plan(const struct kind *kind)
+static const char *change_role(const struct kind *kind)
 {
-    return kind->is_namespaced || kind == &dnsplan_kind;
+    return kind->is_namespaced ? "edit" : kind->change_role;
 }
-
-static bool is_plan(const struct kind *kind)
-{
-    return kind == &dnsplan_kind;
-}
-
-// It may hold a secret inline, and view shows no Secrets.
-static bool is_class(const struct kind *kind)
-{
-    return kind == &dnsclass_kind;
-}
-
-static const struct grant {
-    const char *role;
-    bool (*is_meant)(const struct kind *kind);
-    bool has_status; // of the status, too
-    const char *const *verbs;
-} grants[] = {
-    {"view", is_of_tenants_or_plan, true, look},
-    {"edit", is_of_tenants, false, change},
-    {"edit", is_class, true, look},
-    {"admin", is_class, false, change},
-    {"admin", is_plan, false, approve},
-};
 
 static void add_rule(const struct manifest *manifest, struct value *rules, const struct kind *kind,
-                     const struct grant *grant)
+                     bool has_status, const char *const *verbs)
 {
     struct arena *arena = manifest->arena;
     const char *resources[] = {kind->plural, NULL, NULL};
-    if (grant->has_status && kind->has_status)
+    if (has_status && kind->has_status)
         resources[1] = arena_printf(arena, "%s/status", kind->plural);
     struct value *rule = manifest_item(manifest, rules);
     value_put_texts(arena, rule, "apiGroups", (const char *const[]){kind->group, NULL});
     value_put_texts(arena, rule, "resources", resources);
-    value_put_texts(arena, rule, "verbs", grant->verbs);
+    value_put_texts(arena, rule, "verbs", verbs);
 }
 
-static void add_rules(const struct manifest *manifest, struct value *rules,
-                      const struct grant *grant)
+static bool is_role(const char *role, const char *name)
+{
+    return role && text_is(text_of(role), name);
+}
+
+static void add_rules(const struct manifest *manifest, struct value *rules, const char *name)
 {
     bool is_all = !option_is_set(manifest->invocation, "controllers");
-    for (size_t i = 0; i < kind_count; i++)
-        if (!kinds[i]->is_foreign && grant->is_meant(kinds[i]) &&
-            (is_all || enabled_controllers_reads(&manifest->controllers, kinds[i])))
-            add_rule(manifest, rules, kinds[i], grant);
+    for (size_t i = 0; i < kind_count; i++) {
+        const struct kind *kind = kinds[i];
+        if (kind->is_foreign ||
+            !(is_all || enabled_controllers_reads(&manifest->controllers, kind)))
+            continue;
+        if (is_role(read_role(kind), name))
+            add_rule(manifest, rules, kind, true, look);
+        if (is_role(change_role(kind), name))
+            add_rule(manifest, rules, kind, false, kind->edited ? approve : change);
+    }
 }
 
 static void write_role(const struct manifest *manifest, const char *name)
 {
     struct arena *arena = manifest->arena;
     struct value *rules = value_make(arena, VALUE_LIST);
-    for (size_t i = 0; i < COUNT_OF(grants); i++)
-        if (text_is(text_of(grants[i].role), name))
-            add_rules(manifest, rules, &grants[i]);
+    add_rules(manifest, rules, name);
     if (!rules->count)
         return;
     struct value *object = manifest_begin(manifest, RBAC "/v1", "ClusterRole",

@@ -4,12 +4,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/url.h"
 #include "commands/subject.h"
 #include "commands/view_zones.h"
 #include "kinds/condition.h"
-#include "kinds/dnsclass/dnsclass.h"
-#include "kinds/dnsplan/dnsplan.h"
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
@@ -57,26 +54,6 @@ static void describe_dnsrecord(struct view *view, struct view_row *row, const st
                              record_type_name(set->type));
 }
 
-static void describe_class(struct view *view, struct view_row *row, const struct value *tree)
-{
-    struct url url;
-    AUTO_BUFFER out = {0};
-    if (!url_parse(&url, value_text_at(tree, "spec.server"), NULL)) {
-        row->what = "(no usable server)"; // it may hold a password
-        return;
-    }
-    url_write(&out, &url);
-    row->what = copy(view, buffer_text(&out));
-}
-
-static void describe_plan(struct view *view, struct view_row *row, const struct value *tree)
-{
-    struct text backend = value_text_at(tree, "spec.class");
-    row->what =
-        arena_printf(view->arena, "%lld removals at %.*s",
-                     (long long)value_int_at(tree, "spec.counts.delete", 0), TEXT_ARGS(backend));
-}
-
 // The rest is known when its zone is.
 static void describe_record(struct view *view, struct view_row *row, const struct value *tree)
 {
@@ -85,26 +62,25 @@ static void describe_record(struct view *view, struct view_row *row, const struc
     row->has_question = true;
 }
 
+// Kinds of which more is shown than their summary: what name servers ought to answer, or do.
 static const struct {
     const struct kind *kind;
     void (*describe)(struct view *view, struct view_row *row, const struct value *tree);
 } describers[] = {{&dnsrecord_kind, describe_dnsrecord},
-                  {&dnsclass_kind, describe_class},
-                  {&dnsplan_kind, describe_plan},
                   {&record_kind, describe_record},
                   {&zone_kind, view_describe_zone}};
 
 bool view_describes(const struct kind *kind)
 {
-    for (size_t i = 0; i < COUNT_OF(describers); i++)
-        if (describers[i].kind == kind)
-            return true;
-    return kind->advised != NULL;
+    return (kind->has_status && !kind->is_foreign) || kind->advised != NULL;
 }
 
 static void describe(struct view *view, struct view_row *row, const struct value *tree)
 {
-    row->what = "";
+    AUTO_BUFFER summary = {0};
+    if (row->kind->write_summary)
+        row->kind->write_summary(tree, &summary);
+    row->what = copy(view, buffer_text(&summary));
     for (size_t i = 0; i < COUNT_OF(describers); i++)
         if (describers[i].kind == row->kind)
             describers[i].describe(view, row, tree);
@@ -112,23 +88,13 @@ static void describe(struct view *view, struct view_row *row, const struct value
 
 // ---- status -------------------------------------------------------------------------------------
 
-// What must be so of an object that is right, and what is told first.
-static const struct rung {
-    const struct kind *kind; // NULL: any other
-    const char *type;
-    const char *wanted;
-} rungs[] = {
-    {&zone_kind, "Accepted", "True"},      {&zone_kind, "Ready", "True"},
-    {&zone_kind, "Programmed", "True"},    {&record_kind, "Accepted", "True"},
-    {&record_kind, "Conflicted", "False"}, {&record_kind, "Programmed", "True"},
-    {&dnsplan_kind, "Applied", "True"},    {NULL, "Ready", "True"},
-};
+static const char *const right_when_ready[] = {"Ready=True", NULL};
 
-static const struct value *find_condition(const struct value *tree, const char *type)
+static const struct value *find_condition(const struct value *tree, struct text type)
 {
     const struct value *conditions = value_at(tree, "status.conditions", NULL);
     value_each (item, conditions && conditions->type == VALUE_LIST ? conditions : NULL)
-        if (text_is(value_text(value_find(item, "type")), type))
+        if (text_equal(value_text(value_find(item, "type")), type))
             return item;
     return NULL;
 }
@@ -137,15 +103,15 @@ static const struct value *find_condition(const struct value *tree, const char *
 static const struct value *find_reporting(const struct kind *kind, const struct value *tree,
                                           bool *is_right)
 {
+    const char *const *wanted = kind->right_when ? kind->right_when : right_when_ready;
     const struct value *found = NULL;
-    *is_right = false;
-    for (size_t i = 0; i < COUNT_OF(rungs); i++) {
-        if (rungs[i].kind != kind && (rungs[i].kind || found))
-            continue;
-        found = find_condition(tree, rungs[i].type);
-        *is_right = found && text_is(value_text_at(found, "status"), rungs[i].wanted);
-        if (!*is_right)
-            return found;
+    *is_right = true;
+    for (size_t i = 0; *is_right && wanted[i]; i++) {
+        struct text type;
+        struct text status = text_of(wanted[i]);
+        text_cut(&status, '=', &type);
+        found = find_condition(tree, type);
+        *is_right = found && text_equal(value_text_at(found, "status"), status);
     }
     return found;
 }
@@ -174,7 +140,7 @@ static void read_status(struct view *view, struct view_row *row, const struct va
 
 static void read_warning(struct view *view, struct view_row *row, const struct value *tree)
 {
-    const struct value *warned = find_condition(tree, "Warned");
+    const struct value *warned = find_condition(tree, TEXT("Warned"));
     if (warned && text_is(value_text_at(warned, "status"), "True"))
         row->warning = copy(view, value_text_at(warned, "message"));
 }
@@ -291,17 +257,6 @@ static void take_fault(struct view *view, const struct folder_entry *entry)
     view->broken[view->broken_count++] = arena_copy_text(view->arena, entry->path);
 }
 
-// Nobody has to do anything about it any more.
-static bool is_over(const struct folder_entry *entry)
-{
-    static const char *const phases[] = {"Applied", "Expired", "Superseded"};
-    struct text phase = value_text_at(entry->tree, "status.phase");
-    for (size_t i = 0; entry->kind == &dnsplan_kind && i < COUNT_OF(phases); i++)
-        if (text_is(phase, phases[i]))
-            return true;
-    return false;
-}
-
 // It went at once, held by nothing.
 static bool is_past(const struct folder_entry *entry)
 {
@@ -312,7 +267,7 @@ static bool is_ours(const struct folder_entry *entry)
 {
     const struct kind *kind = entry->kind;
     if (kind->has_status && !kind->is_foreign)
-        return !is_over(entry);
+        return !kind->is_over || !kind->is_over(entry->tree);
     return find_subject(kind, entry->tree) && !is_past(entry);
 }
 

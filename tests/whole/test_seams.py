@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEAMS = ROOT / "tests" / "seams"
@@ -118,6 +119,22 @@ def test_the_program_prints_what_the_new_folders_bring(build, tmp_path):
     options = run(program, "help", "--all", "run", cwd=tmp_path)
     for name in ("book", "greeting", "gate", "wings", "rules"):
         assert f"--steward-{name}" in options
+
+
+def test_people_see_the_new_kind(build, tmp_path):
+    program = str(build["signpost"])
+    roles = {document["metadata"]["name"]: document["rules"] for document in yaml.safe_load_all(
+        run(program, "manifests", "--roles", "--controllers", "steward", cwd=tmp_path))}
+    verbs = {name: [rule["verbs"] for rule in rules if "stewards" in rule["resources"]]
+             for name, rules in roles.items()}
+    assert "list" in verbs["signpost-view"][0] and "create" in verbs["signpost-admin"][0]
+    folder = tmp_path / "manifests"
+    folder.mkdir()
+    (folder / "steward.yaml").write_text(
+        "apiVersion: estate.example/v1\nkind: Steward\nmetadata: {name: main}\nspec: {motto: all is well}\n")
+    shown = subprocess.run([program, "status", "--dir", folder], capture_output=True, text=True,
+                           check=False).stdout
+    assert re.search(r"^Steward/main +says all is well ", shown, re.M), shown
 
 
 def test_the_reference_has_the_new_folders(tree, build, tmp_path):

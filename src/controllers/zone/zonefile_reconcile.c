@@ -4,6 +4,7 @@
 #include "controllers/zone/zone_text.h"
 #include "controllers/zone/zonefiles.h"
 #include "controllers/zone/zones.h"
+#include "kinds/configmap/configmap_kind.h"
 #include "kinds/zonefile/zonefile_kind.h"
 #include "store/store.h"
 

@@ -1,3 +1,4 @@
+#include "base/url.h"
 #include "kinds/dnsclass/dnsclass_body.h"
 
 static const char *const algorithms[] = {"SHA256", "SHA512", NULL};
@@ -302,6 +303,15 @@ static const struct kind_column columns[] = {
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
+static void write_summary(const struct value *object, struct buffer *out)
+{
+    struct url url;
+    if (url_parse(&url, value_text_at(object, "spec.server"), NULL))
+        url_write(out, &url);
+    else
+        buffer_add_text(out, "(no usable server)"); // it may hold a password
+}
+
 const struct kind dnsclass_kind = {
     .group = DNS_GROUP,
     .version = "v1alpha1",
@@ -313,6 +323,8 @@ const struct kind dnsclass_kind = {
     .is_namespaced = false,
     .has_status = true,
     .condition_types = dnsclass_condition_types,
+    .read_role = "edit", // it may hold a secret inline, and view shows no Secrets
+    .change_role = "admin",
     .fields = fields,
     .field_count = COUNT_OF(fields),
     .rules = rules,
@@ -324,4 +336,5 @@ const struct kind dnsclass_kind = {
     .pack_managed = dnsclass_pack_managed,
     .validate = dnsclass_validate,
     .has_secret = dnsclass_has_secret,
+    .write_summary = write_summary,
 };

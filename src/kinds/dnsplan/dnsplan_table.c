@@ -105,6 +105,24 @@ static const struct kind_column columns[] = {
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
+static const char *const right_when[] = {"Applied=True", NULL};
+
+static void write_summary(const struct value *object, struct buffer *out)
+{
+    buffer_printf(out, "%lld removals at %.*s",
+                  (long long)value_int_at(object, "spec.counts.delete", 0),
+                  TEXT_ARGS(value_text_at(object, "spec.class")));
+}
+
+static bool is_over(const struct value *object)
+{
+    struct text phase = value_text_at(object, "status.phase");
+    for (enum dnsplan_phase over = DNSPLAN_APPLIED; dnsplan_phases[over]; over++)
+        if (text_is(phase, dnsplan_phases[over]))
+            return true;
+    return false;
+}
+
 const struct kind dnsplan_kind = {
     .group = DNS_GROUP,
     .version = "v1alpha1",
@@ -115,6 +133,9 @@ const struct kind dnsplan_kind = {
     .has_status = true,
     .edited = "spec.approve",
     .condition_types = dnsplan_condition_types,
+    .right_when = right_when,
+    .read_role = "view",
+    .change_role = "admin",
     .fields = fields,
     .field_count = COUNT_OF(fields),
     .columns = columns,
@@ -122,4 +143,6 @@ const struct kind dnsplan_kind = {
     .doc = "Changes of DNS records that wait for a person's word.",
     .pack_spec = dnsplan_pack_spec,
     .pack_managed = dnsplan_pack_managed,
+    .write_summary = write_summary,
+    .is_over = is_over,
 };

@@ -57,6 +57,9 @@ static const struct kind_column columns[] = {
     {"programmed", "string", ".status.conditions[?(@.type==\"Programmed\")].status", 0},
 };
 
+static const char *const right_when[] = {"Accepted=True", "Conflicted=False", "Programmed=True",
+                                         NULL};
+
 const struct kind record_kind = {
     .group = ZONE_GROUP,
     .version = "v1alpha1",
@@ -68,6 +71,7 @@ const struct kind record_kind = {
     .is_lenient = true,
     .own_labels = own_labels,
     .condition_types = record_condition_types,
+    .right_when = right_when,
     .fields = fields,
     .field_count = COUNT_OF(fields),
     .columns = columns,

@@ -209,6 +209,8 @@ static const struct kind_column columns[] = {
     {"programmed", "string", ".status.conditions[?(@.type==\"Programmed\")].status", 0},
 };
 
+static const char *const right_when[] = {"Accepted=True", "Ready=True", "Programmed=True", NULL};
+
 const struct kind zone_kind = {
     .group = ZONE_GROUP,
     .version = "v1alpha1",
@@ -223,6 +225,7 @@ const struct kind zone_kind = {
     .bulk_status = "entries",
     .is_status_ahead = true,
     .condition_types = zone_condition_types,
+    .right_when = right_when,
     .fields = fields,
     .field_count = COUNT_OF(fields),
     .columns = columns,

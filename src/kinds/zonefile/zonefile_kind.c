@@ -10,11 +10,16 @@ static const struct value *refs_of(const struct value *object)
     return list && list->type == VALUE_LIST ? list : NULL;
 }
 
+static struct text config_map_of(const struct value *object)
+{
+    struct text name = value_text_at(object, "spec.configMapName");
+    return name.at ? name : value_text_at(object, "metadata.name");
+}
+
 static void pack_spec(const struct value *object, struct pack_writer *out)
 {
     const struct value *refs = refs_of(object);
-    struct text config_map = value_text_at(object, "spec.configMapName");
-    pack_text(out, config_map.at ? config_map : value_text_at(object, "metadata.name"));
+    pack_text(out, config_map_of(object));
     pack_number(out, value_count(refs));
     value_each (item, refs)
         zone_ref_pack(out, zone_ref_decode(item));
@@ -150,6 +155,11 @@ static const struct kind_column columns[] = {
     {"reason", "string", ".status.conditions[?(@.type==\"Ready\")].reason", 0},
 };
 
+static void write_summary(const struct value *object, struct buffer *out)
+{
+    buffer_printf(out, "ConfigMap %.*s", TEXT_ARGS(config_map_of(object)));
+}
+
 const struct kind zonefile_kind = {
     .group = ZONE_GROUP,
     .version = "v1alpha1",
@@ -167,15 +177,5 @@ const struct kind zonefile_kind = {
     .doc = "Zones as text in a ConfigMap.",
     .pack_spec = pack_spec,
     .pack_managed = pack_managed,
-};
-
-const struct kind config_map_kind = {
-    .group = "",
-    .version = "v1",
-    .name = "ConfigMap",
-    .plural = "configmaps",
-    .singular = "configmap",
-    .is_namespaced = true,
-    .is_foreign = true,
-    .doc = "Text under names.",
+    .write_summary = write_summary,
 };

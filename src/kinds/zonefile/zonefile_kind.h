@@ -11,8 +11,6 @@
 // ZoneFile (kubi.zone/v1alpha1): zones written as text into one ConfigMap.
 
 extern const struct kind zonefile_kind;
-// What it writes. Only to name it: a ConfigMap is never read as a manifest.
-extern const struct kind config_map_kind;
 
 // The annotation by which a ConfigMap that was there before is handed over to the ZoneFile it
 // names.

@@ -49,6 +49,11 @@ static const struct field fields[] = {
 
 static const struct kind_column columns[] = {{"Rooms", "integer", ".status.rooms", 0}};
 
+static void write_summary(const struct value *object, struct buffer *out)
+{
+    buffer_printf(out, "says %.*s", TEXT_ARGS(value_text_at(object, "spec.motto")));
+}
+
 const struct kind steward_kind = {
     .group = "estate.example",
     .version = "v1",
@@ -56,6 +61,8 @@ const struct kind steward_kind = {
     .plural = "stewards",
     .singular = "steward",
     .has_status = true,
+    .read_role = "view",
+    .change_role = "admin",
     .condition_types = condition_types,
     .fields = fields,
     .field_count = COUNT_OF(fields),
@@ -64,4 +71,5 @@ const struct kind steward_kind = {
     .doc = "Somebody who looks after houses.",
     .pack_spec = pack_spec,
     .pack_managed = pack_managed,
+    .write_summary = write_summary,
 };
