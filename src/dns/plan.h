@@ -9,11 +9,10 @@
 
 // What to do at one owner name of one backend, from everything that is claimed there. Pure, and
 // independent of the order in which claims came. Rules: the oldest claim wins a type (CNAME claims
-// all types); claims that lose and claims that go beat nobody; the loser sends nothing; a claim
-// that goes while another wants the same key is inherited instead of deleted; where claims share,
-// one that wants what the holder wants loses nothing; what excludes a
-// wanted set (a CNAME beside other data, the same type under another split) is removed before it,
-// whoever holds it. A key is type and split.
+// all types); claims that lose and REMOVEs beat nobody; the loser sends nothing; a REMOVE of a type
+// and split that another claim wants is not sent, but inherited by that claim; where claims share,
+// one that wants what the holder wants loses nothing; what excludes a wanted set (a CNAME beside
+// other data, the same type under another split) is removed before it, whoever holds it.
 
 enum plan_want {
     PLAN_KEEP,   // ours; leave whatever stands there
@@ -40,12 +39,11 @@ struct plan_claim {
 enum plan_act {
     PLAN_SETTLED,   // nothing to do
     PLAN_SEND,      // send the SET, REMOVE or LOOK now
-    PLAN_SUSPEND,   // would be sent, but is held
-    PLAN_WAIT,      // a SET: the REMOVE `other` must be done first; it voids is_satisfied
+    PLAN_SUSPEND,   // would be sent, but is suspended
+    PLAN_WAIT,      // a SET: the REMOVE `other` comes first, and may remove what stands there of it
     PLAN_LOST,      // `other` holds the name
     PLAN_SHARED,    // `other` holds it, with the very content that this one wants
-    PLAN_INHERITED, // a REMOVE that ends when `other`, which wants the same key, is satisfied
-                    // or a KEEP
+    PLAN_INHERITED, // a REMOVE that ends when `other`, of the same type and split, is satisfied
 };
 
 struct plan_step {

@@ -21,6 +21,9 @@ struct session {
 
 // backend.c
 struct backend *backend_find(const struct engine *engine, const char *name);
+// Makes the backend of that name what `want` says, and its owner that key (NO_ID: none); opens it
+// if there is none. *out is always set. False: the provider refuses the config, err (or NULL) says
+// why; the backend stands with that as its view's fault.
 bool backend_set(struct engine *engine, const struct backend_want *want, uint32_t owner,
                  struct backend **out, struct error *err);
 bool backend_is_owned_by(const struct backend *backend, uint32_t key);

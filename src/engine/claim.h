@@ -6,7 +6,8 @@
 // A claim is one record set that a key wants at a backend, wants removed there, or wants to look
 // at. It belongs to the claim registry of the server's URL. Where several claims want one name, a
 // plan of the name (dns/plan.h) decides which of them holds it. A claim exists from the first
-// submit that names it until a submit does not name it any more and nothing of it is in flight.
+// submit that names it until a submit does not name it any more and nothing of it is in flight; at
+// a name whose plans are delayed, until the next plan.
 
 struct engine;
 struct claim;
@@ -58,8 +59,8 @@ enum change_op claim_op(const struct claim *claim);       // the same, as an exc
 
 enum receipt_state claim_state(const struct claim *claim); // what its key sees in the receipt
 bool claim_is_forgotten(const struct claim *claim);        // its key does not want it any more
-// Takes a claim out of its backend's queue. The caller must let it depart with an exchange at once,
-// or fail it.
+// Takes a claim out of its backend's queue, if it is there. Nothing is sent for it until a plan of
+// its name queues it again, unless the caller puts it into an exchange.
 void claim_unqueue(struct engine *engine, uint32_t id);
 bool claim_has_failed(const struct claim *claim); // since it was settled last
 void claim_depart(struct engine *engine, uint32_t id, struct exchange *exchange);
@@ -72,17 +73,19 @@ uint32_t claims_at(struct engine *engine, uint16_t registry, const char *name);
 void registries_free(struct engine *engine);
 
 // claim_submit.c
-// Replaces all claims of the key. True when that changed its receipts.
+// Replaces all claims of the key. True when that changed its receipts. What changes them later
+// (a plan that was delayed, an exchange) wakes the key.
 bool registry_submit(struct engine *engine, uint32_t key, const struct claim_want *wants,
                      size_t count);
 
 // claim_plan.c
-// Plans the claim's name: at once where few keys claim it, a little later where many do.
+// Plans the claim's name: at once where there are few claims of it, a little later where there are
+// many.
 void registry_replan(struct engine *engine, uint32_t claim);
-void registry_plan_crowded(struct engine *engine); // plans one of the names that many claim
-// True if the key has claims whose names are still to be planned, because they are new or changed,
-// or because the claim that they lost to is gone. There is nothing to report of them yet; the plan
-// wakes the key.
+// Plans one of the names with many claims whose time has come.
+void registry_plan_crowded(struct engine *engine);
+// True if the key has new or changed claims of a name whose plans are delayed, or claims that lost
+// to one that is gone since. There is nothing to report of them yet; the plan wakes the key.
 bool registry_awaits_plan(const struct engine *engine, uint32_t key);
 // The object whose claim would hold the name if the subject made such a claim; NULL: the subject's
 // would. Claims of `key` (NO_ID: none) are left out, as they are the subject's own. The registry is
@@ -112,5 +115,7 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
                  bool is_blocked);
 
 // receipt.c
+// All texts of the receipts are copies in the arena: they outlive the claims.
 void registry_fill_receipts(struct engine *engine, uint32_t key, struct snapshot *snapshot);
+// True if the key has claims, and all of them are settled.
 bool registry_is_settled(const struct engine *engine, uint32_t key);

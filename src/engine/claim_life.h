@@ -12,7 +12,7 @@
 
 enum claim_standing {
     STANDING_NEW,       // no plan of its name has seen it yet
-    STANDING_SUSPENDED, // holds its name, and is not to be sent yet
+    STANDING_SUSPENDED, // holds its name, and must not be sent yet
     STANDING_WAITING,   // is to be sent, or waits for another claim of its name
     STANDING_SETTLED,   // stands at the backend as wanted
     STANDING_SHARING,   // waits with the holder of its name, which wants the same content

@@ -6,8 +6,8 @@
 
 // ---- names that many claim ----------------------------------------------------------------------
 
-// Each plan of a name looks at all its claims. Where there are many, one plan serves all that
-// changed within a while, which grows with what a plan costs.
+// Each plan of a name looks at all its claims. Where there are many, the plan is delayed, by the
+// longer the more there are, and serves all changes that came until then.
 enum { CROWD_DEFAULT = 64, CLAIMS_PER_MS = 64 };
 
 bool claim_is_crowded(struct engine *engine, uint32_t id)
@@ -74,9 +74,10 @@ void claim_forget(struct engine *engine, uint32_t id)
 struct named {
     uint32_t id;
     const struct object *object;
-    uint32_t evictor; // of one whose content keeps that one's out; else NO_ID
+    uint32_t evictor; // the claim for whose sake the content of this one is removed, or NO_ID
 };
 
+// Claims of one object never conflict, so their order means nothing.
 static int compare_named(const void *a, const void *b)
 {
     const struct named *left = a;
@@ -162,8 +163,8 @@ static bool claim_may_go(struct engine *engine, uint32_t id, enum claim_intent s
     return engine->options.may_send(engine->options.context, &change);
 }
 
-// A claim that is held and stays held keeps its standing: setting it to waiting for a moment would
-// wake its key for nothing.
+// A suspended claim that still must not be sent keeps its standing: setting it to waiting for a
+// moment would wake its key for nothing.
 static bool claim_stays_suspended(struct engine *engine, uint32_t id, enum claim_intent sends)
 {
     const struct claim *claim = &engine->claims[id];
@@ -171,6 +172,7 @@ static bool claim_stays_suspended(struct engine *engine, uint32_t id, enum claim
            claim_has_content(claim, sends) && !claim_may_go(engine, id, sends);
 }
 
+// Queues the claim. If its content is not in memory its key is woken, which brings it.
 static void claim_send(struct engine *engine, uint32_t id, uint32_t evictor)
 {
     struct claim *claim = &engine->claims[id];
@@ -201,7 +203,8 @@ static bool stands_in_way(const struct claim *loser, const struct claim *holder)
     return claim_may_stand(loser) && !claim_is_same_type_and_split(loser, holder);
 }
 
-// If the holder's content stands with the same type and split, it has replaced the loser's.
+// If the holder's content stands there with the same type and split, it has overwritten the
+// loser's.
 static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
 {
     struct claim *claim = &engine->claims[id];
@@ -314,8 +317,8 @@ static void replan_from(struct engine *engine, uint32_t first)
         claim_wake_if_other(engine, all[i].id, faces[i]);
 }
 
-// Frees forgotten claims that were kept until the losers could be told. Returns the first claim
-// that remains, or NO_ID.
+// Frees the forgotten claims that were kept until this plan. Returns the first claim that remains,
+// or NO_ID.
 static uint32_t release_forgotten(struct engine *engine, uint32_t first)
 {
     uint32_t left = NO_ID;

@@ -60,7 +60,7 @@ struct claim {
     enum claim_work work : 3;
     bool is_first : 1; // of its name: the one in the table of names
     bool is_suspended : 1;
-    bool is_undecided : 1; // its name is still to be planned; that wakes its key
+    bool is_undecided : 1; // plans of its name are delayed, and it is new or changed since the last
     bool was_looked : 1;   // LOOK: answered
     bool was_created : 1;
     bool was_sent : 1;
@@ -110,8 +110,9 @@ void claim_land(struct engine *engine, uint32_t id);
 // Sends it again after the delay. Not for a claim in flight.
 void claim_back_off(struct engine *engine, uint32_t id, int64_t delay_ms);
 void claim_end_back_off(struct engine *engine, uint32_t id); // if it does
-// Takes it out of the queue and ends its back-off: nothing is to be sent for it. An exchange in
-// flight goes on.
+// Nothing is to be sent for it: takes it out of the queue, ends its back-off and frees what it has
+// in memory but the fingerprint that it wants. A LOOK keeps what it found. An exchange in flight
+// goes on.
 void claim_rest(struct engine *engine, uint32_t id);
 // True if it has the content that such a change needs.
 bool claim_has_content(const struct claim *claim, enum claim_intent sends);
@@ -139,7 +140,8 @@ uint32_t claim_make(struct engine *engine, uint32_t key, const struct claim_want
 uint32_t claim_neighbour(struct engine *engine, uint32_t id);
 // Takes it out of the list of its key's claims.
 void claim_unchain_key(struct engine *engine, uint32_t id);
-// Frees the slot of a claim that its key has forgotten.
+// Frees the slot of a claim that its key has forgotten. If plans of its name are delayed and it was
+// the first, the next one stands for it from then on.
 void claim_release(struct engine *engine, uint32_t id);
 // The first claim at the name of such a want, or NO_ID.
 uint32_t claim_first_of_want(struct engine *engine, const struct claim_want *want);
@@ -148,11 +150,11 @@ uint32_t claim_first_of_want(struct engine *engine, const struct claim_want *wan
 uint32_t claim_of_key(struct engine *engine, uint32_t key, const struct claim_want *want);
 
 // claim_plan.c
-// True if so many keys claim its name that plans of the name are delayed.
+// True if there are so many claims of its name that plans of the name are delayed.
 bool claim_is_crowded(struct engine *engine, uint32_t id);
-// Removes a claim that its key has forgotten and that is not in flight. If plans of its name are
-// delayed it stays until the next one, for the claims that lost to it. Returns a claim whose name
-// is to be planned now, or NO_ID.
+// Removes a claim that its key has forgotten and that is not in flight. Returns another claim of
+// its name, which is to be planned now, or NO_ID. If plans of the name are delayed, the claim only
+// leaves its backend, and is freed before the next plan: until then others may have lost to it.
 uint32_t claim_drop(struct engine *engine, uint32_t id);
 // claim_drop(), then plans the name.
 void claim_bury(struct engine *engine, uint32_t id);

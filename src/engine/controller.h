@@ -144,7 +144,8 @@ struct backend_view {
 
 enum receipt_state {
     RECEIPT_NONE,      // the registry has no such claim yet
-    RECEIPT_SUSPENDED, // holds the name, and is not sent, as the claim asks
+    RECEIPT_SUSPENDED, // holds the name, and must not be sent yet, as the claim asks or whoever
+                       // approves changes (engine_options.may_send) says
     RECEIPT_WAITING,   // due, queued or in flight; or backing off, when attempts > 0
     RECEIPT_SETTLED,   // stands as wanted (SET), is gone (REMOVE), is kept (KEEP), was read (LOOK)
     RECEIPT_LOST,      // another claim holds the name
@@ -205,8 +206,8 @@ struct snapshot {
     // NULL: gone; inputs and backends are empty then. A final state with is_lost: gone as well, but
     // with our finalizer still there.
     const struct object *subject;
-    // The subject as it was when all its claims were settled last, if it differs now and this
-    // process saw it. It tells what stands at the backend. NULL: not known.
+    // The subject as it was when it had claims and all were settled last, if it differs now and
+    // this process saw it. It tells what stands at the backend. NULL: not known.
     const struct object *previous;
     const struct input_objects *inputs;         // as declared
     const struct backend_view *const *backends; // NULL entry: no such backend. By its backend_input

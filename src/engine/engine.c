@@ -6,6 +6,7 @@
 
 #include "base/must.h"
 #include "engine/backend_state.h"
+#include "engine/write_back.h"
 #include "store/cache.h"
 
 enum { LEAVE_MS = 500 }; // from the stop on, its last exchange included

@@ -66,8 +66,9 @@ struct engine *engine_new(const struct engine_options *options);
 void engine_free(struct engine *engine);
 // Starts the store; reconciliations begin when it is synced and (for writes and exchanges) leading.
 bool engine_start(struct engine *engine, struct error *err);
-// No new reconciliation begins; exchanges in flight finish; `stopped` is called when the last
-// receipt has become status, or at the deadline.
+// No exchange begins any more, but for the last ones of sessions; those in flight finish, and
+// reconciliations go on. `stopped` is called when the last receipt has become status, or after
+// deadline_ms.
 void engine_stop(struct engine *engine, int64_t deadline_ms, void (*stopped)(void *context),
                  void *context);
 // Appends what a stop at the deadline cuts off ("class-home: 2 exchanges, 1 write to the store"),

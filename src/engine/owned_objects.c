@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/must.h"
-#include "engine/state.h"
+#include "engine/write_back.h"
 
 enum {
     AT_ONCE = 64,     // of one key; the rest has its reconciliation when these have ended

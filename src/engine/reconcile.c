@@ -25,7 +25,7 @@ void engine_trace(struct engine *engine, char out[33])
 
 // ---- deciding -----------------------------------------------------------------------------------
 
-// For this reconciliation alone.
+// A copy, so that each round of decide() sees it; the text goes when they are over.
 static void take_whole(struct engine *engine, uint32_t id, struct snapshot *snapshot)
 {
     struct key_extra *extra = engine->keys[id].extra;
@@ -82,7 +82,7 @@ static bool key_wants(const struct key_extra *extra, const struct backend *backe
     return false;
 }
 
-// One that another key took over is that key's.
+// A backend that another key owns by now is left to that key.
 static void release_backends(struct key *key, uint32_t id, struct backend *const *old, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -90,6 +90,7 @@ static void release_backends(struct key *key, uint32_t id, struct backend *const
             backend_release(old[i]);
 }
 
+// One that is refused shows why in its view.
 static void keep_backends(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
@@ -113,8 +114,9 @@ static bool name_questions(struct engine *engine, uint32_t id, const struct deci
                           decision->question_count);
 }
 
-// Decides until the receipts that the claims bring about, and answers that others have got already,
-// have been seen.
+// Decides again as long as a decision changes what the next snapshot shows: receipts of its own
+// claims, and answers that its questions have already. Receipts that change in the last round, or
+// later, wake the key.
 static void decide(struct engine *engine, uint32_t id, const char *trace, struct decision *decision)
 {
     const struct controller *controller =
@@ -148,8 +150,8 @@ static void reconcile_forget(struct engine *engine, uint32_t id)
     key_forget(engine, id);
 }
 
-// Nobody saw it go: what it had at a backend that tells what stands there is looked through by the
-// next list, and by the guard.
+// No watch reported the deletion, so nothing is removed in its name. What it had at backends that
+// list is found unclaimed by a new listing there, and goes as far as the guard lets it.
 static bool leave_to_guard(struct engine *engine, uint32_t id)
 {
     const struct key *key = &engine->keys[id];
@@ -190,7 +192,7 @@ static uint64_t reported_hash(const struct decision *decision)
     return hash;
 }
 
-// Without a status that remembers it, a decision says the same again at every reconciliation.
+// Events and lines are those of the last decision, which no status remembers. Remembers them.
 static bool is_reported(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
@@ -211,7 +213,8 @@ static void report_at_once(struct engine *engine, uint32_t id, const struct deci
     report_send(engine, report, engine->keys[id].object);
 }
 
-// At least until a reconciliation has told it, however late that came.
+// What was refused is not written again before its time, nor by the reconciliation that reports the
+// refusal, however late that comes: the first one that asks.
 static bool hold_back(const struct engine *engine, const struct key *key)
 {
     struct key_extra *extra = key->extra;
@@ -236,7 +239,7 @@ static void write_decision(struct engine *engine, uint32_t id, const struct deci
     if (!engine_may_write(engine) || key->is_gone)
         return;
     if (is_refusal_over(key, decision)) {
-        key_forget_refusal(key);
+        key_forget_refusal(key); // the status of this decision still reports it
         key_wake(engine, id, QUEUE_USER);
         return;
     }
@@ -336,7 +339,8 @@ static void ring_backoffs(struct engine *engine)
         loop_timer_set(engine->loop, &engine->due_timer, next_ms > now_ms ? next_ms - now_ms : 0);
 }
 
-// Reconciliations that would lead to more writes wait for those that wait already.
+// While the store's queue of writes is full, no key is reconciled but urgent ones, and they only
+// until the queue of urgent writes is full, too.
 static bool is_stalled(const struct engine *engine, bool is_urgent)
 {
     return engine->options.store && store_is_full(engine->options.store, is_urgent);
@@ -356,7 +360,7 @@ static bool may_go_on(const struct engine *engine)
            (!is_stalled(engine, true) && queue_has_urgent(engine->queue));
 }
 
-// What it reads is told in part.
+// Some of what the key reads may still come in the batch under way.
 static bool is_part_of_batch(const struct engine *engine, uint32_t id)
 {
     return engine->keys[id].is_reported || shared_model_of(engine, id);
@@ -396,16 +400,16 @@ void engine_release_soon(struct engine *engine)
     loop_timer_set(engine->loop, &engine->release_timer, FLOOD_REST_MS);
 }
 
-// What a flood of reconciliations, exchanges and writes took for a while goes back when it is over,
-// and what its connections took when those are closed.
+// Many reconciliations take much memory for a while. It goes back to the system when they are over,
+// and once more when the connections that they opened are closed.
 static void watch_flood(struct engine *engine)
 {
     if (engine->reconciles_since_release >= FLOOD_RECONCILES)
         engine_release_soon(engine);
 }
 
-// A wall clock that leaps ahead has let no time pass: what waits for some begins anew. (One that is
-// adjusted little by little gets there as well, after hours; the wait is longer once.)
+// When the wall clock leaps ahead no time has passed, so durations count from here. (A clock that
+// is adjusted little by little counts as leapt after hours; then a wait is longer once.)
 static void watch_clock(struct engine *engine)
 {
     int64_t now_ms = loop_unix_ms(engine->loop);
@@ -440,7 +444,7 @@ static void slice(void *context)
     watch_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);
     int64_t now_ms = loop_mono_ms(engine->loop);
-    bool is_due = next_ms <= now_ms; // and told to go on by the store, if that is full
+    bool is_due = next_ms <= now_ms; // if the store is full, its store_sink.room goes on with it
     if (is_due && may_go_on(engine))
         engine_schedule(engine);
     else if (!is_due && next_ms != INT64_MAX)

@@ -69,8 +69,8 @@ struct key_extra {
     uint64_t report;                     // hash of the last report without a write; 0: none
     char *whole;                         // the object as JSON, for the next reconciliation
     bool was_read;                       // the whole object was asked for, and read or not found
-    const struct object *previous; // as it was when its claims were settled last, if that differs
-    struct backend **backends;     // that this key keeps open
+    const struct object *previous;       // see snapshot.previous
+    struct backend **backends;           // that this key keeps open
     size_t backend_count;
     struct asking asking;
     unsigned write_failures;     // in a row, of one kind:
@@ -92,8 +92,8 @@ struct key {
     bool is_racing : 1;   // somebody wrote first: the next event gives a reconciliation
     bool is_seen : 1;     // had its first reconciliation
     bool is_gone : 1;     // the object was deleted: forgotten as soon as its decision is empty
-    bool is_missed : 1;   // the same, and no event told of the deletion
-    bool is_reported : 1; // an event concerns it: its reconciliation waits for the end of the batch
+    bool is_missed : 1;   // the same, and no watch reported it: a listing lacked the object
+    bool is_reported : 1; // an event of the batch under way concerns it
 };
 
 // ---- joins: which keys look up which string -----------------------------------------------------
@@ -295,8 +295,21 @@ struct busy_name {
 // Takes over the object that our own write returned; the store sends no event for it.
 void engine_file_written(struct engine *engine, const struct object *old,
                          const struct object *new_);
+// The key is reconciled when the batch of events under way is over, or takes too long.
+void engine_batch_add(struct engine *engine, uint32_t id);
+// True while a batch is under way that does not take too long.
+bool engine_awaits_batch(const struct engine *engine);
+// Queues the keys of a batch that takes too long.
+void engine_give_up_batch(struct engine *engine);
+// True if we lead by a lease that has not run out. Must be asked before anything is sent elsewhere.
+bool engine_may_write(const struct engine *engine);
+// Calls what engine_stop() was given, if nothing is left to wait for.
+void engine_maybe_stopped(struct engine *engine);
+// Calls engine_options.rested, if nothing is due.
+void engine_maybe_rested(struct engine *engine);
 
 // keys.c
+// TABLE_NONE: there is no such key.
 uint32_t key_find(struct engine *engine, size_t controller, struct text namespace_,
                   struct text name);
 uint32_t key_make(struct engine *engine, size_t controller, const struct object *object);
@@ -308,16 +321,13 @@ void key_forget_refusal(struct key *key);
 const struct object *key_subject(const struct key *key);
 // The level at which a key is queued: a higher one for keys of an urgent controller.
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
+// Queues the key; while a store call of it is under way, it is queued when that ends.
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 const char *engine_owner_id(const struct engine *engine); // NULL: not known yet
 void keys_wake_all(struct engine *engine, size_t controller);
 // Wakes the key at that time (mono).
 void key_after(struct engine *engine, uint32_t id, int64_t at_ms);
 void keys_free(struct engine *engine);
-
-// reconcile.c: a write failed. `is_ahead`: one that must succeed before exchanges or the status.
-void reconcile_write_failed(struct engine *engine, uint32_t id, const struct error *error,
-                            bool is_ahead);
 
 // owned_objects.c
 // Writes those objects of the decision that are not written yet, several at a time. False: nothing
@@ -329,6 +339,7 @@ void owned_objects_free(struct engine *engine);                 // ends the writ
 // publish.c
 void publish_new(struct engine *engine);
 void publish_free(struct engine *engine);
+// Standbys do so, too: their zones are warm when they lead.
 void publish_decision(struct engine *engine, uint32_t key, const struct publication *publication);
 void publish_fill_snapshot(struct engine *engine, uint32_t key, struct snapshot *snapshot);
 // Its key is going away.
@@ -463,7 +474,8 @@ struct record_set *content_make_set(struct arena *arena, const struct content *c
                                     struct text domain, struct text subdomain);
 
 // decision.c
-void decision_done(struct decision *decision); // gives up the references that it holds
+// Gives up the secrets that it holds. All else can be read until the arena is reset.
+void decision_done(struct decision *decision);
 
 // report.c
 // Events and log lines of a decision, copied until its write has succeeded.
@@ -517,20 +529,16 @@ void change_requests_drop_strays(struct backend *backend);
 bool change_request_is_void(const struct change_request *change_request);
 
 // reconcile.c
+// A slice of work is done soon, from the loop. May be called at any time.
 void engine_schedule(struct engine *engine);
-// The key is reconciled when the batch of events is over, or takes too long.
-void engine_batch_add(struct engine *engine, uint32_t id);
-bool engine_awaits_batch(const struct engine *engine);
-void engine_give_up_batch(struct engine *engine); // if it is late
 // True if all events of the store have been decided and their claims made.
 bool engine_is_decided(const struct engine *engine);
-// True if we lead by a lease that has not run out. Must be asked before anything is sent elsewhere.
-bool engine_may_write(const struct engine *engine);
+// Reconciles the key now, or does nothing if that must wait: for a kind to be read, an object that
+// it looks up, or a delayed plan of its claims. Each of these wakes the key. No write of the key
+// may be under way.
 void reconcile_key(struct engine *engine, uint32_t key);
-void writes_free(struct engine *engine);
+// Draws a new trace id: 32 hex digits.
 void engine_trace(struct engine *engine, char out[33]);
 // Gives memory back to the system.
 void engine_release(void *engine);
 void engine_release_soon(struct engine *engine); // after an exchange that took much
-void engine_maybe_stopped(struct engine *engine);
-void engine_maybe_rested(struct engine *engine);

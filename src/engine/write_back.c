@@ -12,7 +12,7 @@ enum {
     REFUSED_RETRY_MAX_MS = 60000,
 };
 
-// One store call of one key; what is to be told with its success.
+// One store call of one key; `report` is sent when it has succeeded.
 struct write {
     struct link link; // of all under way
     struct engine *engine;
@@ -20,7 +20,7 @@ struct write {
     const struct object *object;
     struct report *report;
     bool wants_reconcile;
-    bool is_ahead; // of talks, or of the status that is to tell it
+    bool is_ahead; // of exchanges, or of the status that is to report it
 };
 
 static struct write *write_new(struct engine *engine, uint32_t key, const struct decision *decision)

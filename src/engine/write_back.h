@@ -2,14 +2,24 @@
 
 #include "engine/state.h"
 
-// What a decision changes in its own object: marks and the finalizer before any exchange, and last,
-// behind the objects that it wants written (owned_objects.c), the status. One call of one key is
-// under way at a time. Each returns false when there was nothing to send, and wakes its key by how
-// it ended.
+// The store calls of one decision on its own object: finalizer, labels and annotations (the
+// write-ahead), and last, behind the objects that it wants written (owned_objects.c), the status.
+// Claims are in the registry before that: a controller suspends those that must not be sent until
+// its snapshot shows what it wrote ahead.
+//
+// One call of one key is under way at a time; what else the decision wants is written by the
+// reconciliation that the end of the call wakes. Each function returns false when there was nothing
+// to send.
 
 bool write_back_adds_finalizer(const struct object *object, const struct decision *decision);
 bool write_back_removes_finalizer(const struct object *object, const struct decision *decision);
 bool write_back_ahead(struct engine *engine, uint32_t id, const struct decision *decision);
 bool write_back_finalizer_away(struct engine *engine, uint32_t id, const struct decision *decision);
+// Reads the whole object for the next reconciliation, if the decision wants it.
 bool write_back_read_whole(struct engine *engine, uint32_t id, const struct decision *decision);
 bool write_back_status(struct engine *engine, uint32_t id, const struct decision *decision);
+// A write of the key failed: tries it again later, and logs that. `is_ahead`: one that must succeed
+// before the status; the next decision is told if waiting does not mend it.
+void reconcile_write_failed(struct engine *engine, uint32_t id, const struct error *error,
+                            bool is_ahead);
+void writes_free(struct engine *engine);
