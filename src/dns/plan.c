@@ -8,7 +8,7 @@ bool plan_excludes(enum record_type a, enum record_type b)
     return a == b || a == RECORD_CNAME || b == RECORD_CNAME;
 }
 
-static bool is_same_key(const struct plan_claim *a, const struct plan_claim *b)
+static bool is_same_type_and_split(const struct plan_claim *a, const struct plan_claim *b)
 {
     return a->type == b->type && text_equal(a->domain, b->domain) &&
            text_equal(a->subdomain, b->subdomain);
@@ -30,7 +30,7 @@ static size_t find_rival(const struct plan_claim *claims, const struct plan_step
                          size_t index)
 {
     for (size_t i = 0; i < index; i++) {
-        if (is_winner(claims, steps, i) && claims[i].holder != claims[index].holder &&
+        if (is_winner(claims, steps, i) && claims[i].owner != claims[index].owner &&
             plan_excludes(claims[i].type, claims[index].type))
             return i;
     }
@@ -40,7 +40,7 @@ static size_t find_rival(const struct plan_claim *claims, const struct plan_step
 static bool shares(const struct plan_claim *a, const struct plan_claim *b)
 {
     return a->want == PLAN_SET && b->want == PLAN_SET && a->content && a->content == b->content &&
-           is_same_key(a, b);
+           is_same_type_and_split(a, b);
 }
 
 static void settle_losers(const struct plan_claim *claims, size_t count, struct plan_step *steps)
@@ -60,7 +60,7 @@ static size_t find_heir(const struct plan_claim *claims, size_t count,
                         const struct plan_step *steps, size_t index)
 {
     for (size_t i = 0; i < count; i++) {
-        if (is_winner(claims, steps, i) && is_same_key(&claims[i], &claims[index]))
+        if (is_winner(claims, steps, i) && is_same_type_and_split(&claims[i], &claims[index]))
             return i;
     }
     return NONE;

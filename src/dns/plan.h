@@ -11,8 +11,8 @@
 // independent of the order in which claims came. Rules: the oldest claim wins a type (CNAME claims
 // all types); claims that lose and REMOVEs beat nobody; the loser sends nothing; a REMOVE of a type
 // and split that another claim wants is not sent, but inherited by that claim; where claims share,
-// one that wants what the holder wants loses nothing; what excludes a wanted set (a CNAME beside
-// other data, the same type under another split) is removed before it, whoever holds it.
+// one that wants what the winner wants loses nothing; what excludes a wanted set (a CNAME beside
+// other data, the same type under another split) is removed before it, whoever claims it.
 
 enum plan_want {
     PLAN_KEEP,   // ours; leave whatever stands there
@@ -22,9 +22,9 @@ enum plan_want {
 };
 
 struct plan_claim {
-    // Claims of one holder never conflict with each other, but a SET waits for its holder's REMOVE
-    // as for any other: do not hold a REMOVE back for a SET of the same name that it excludes.
-    const void *holder;
+    // Claims of one owner never conflict with each other, but a SET waits for its owner's REMOVE
+    // as for any other: do not suspend a REMOVE for a SET of the same name that it excludes.
+    const void *owner;
     enum record_type type;
     struct text domain; // the split: by-name servers keep one record under both paths
     struct text subdomain;
@@ -54,5 +54,5 @@ struct plan_step {
 // `claims` are all claims at the name, oldest first (creation, group/kind, namespace/name). steps
 // has room for `count`.
 void plan_name(const struct plan_claim *claims, size_t count, struct plan_step *steps);
-// Do two sets exclude each other at one name as claims of different holders?
+// Do two sets exclude each other at one name as claims of different owners?
 bool plan_excludes(enum record_type a, enum record_type b);

@@ -11,9 +11,9 @@
 // Holders are told apart by address alone.
 static const char old, young, third;
 
-static struct plan_claim claim(const void *holder, enum record_type type, enum plan_want want)
+static struct plan_claim claim(const void *owner, enum record_type type, enum plan_want want)
 {
-    return (struct plan_claim){.holder = holder,
+    return (struct plan_claim){.owner = owner,
                                .type = type,
                                .domain = TEXT("example.com"),
                                .subdomain = TEXT("www"),
@@ -39,10 +39,10 @@ static struct plan_claim satisfied(struct plan_claim claim)
     return claim;
 }
 
-#define SET(holder, type) claim(&(holder), RECORD_##type, PLAN_SET)
-#define KEEP(holder, type) claim(&(holder), RECORD_##type, PLAN_KEEP)
-#define LOOK(holder, type) claim(&(holder), RECORD_##type, PLAN_LOOK)
-#define REMOVE(holder, type) claim(&(holder), RECORD_##type, PLAN_REMOVE)
+#define SET(owner, type) claim(&(owner), RECORD_##type, PLAN_SET)
+#define KEEP(owner, type) claim(&(owner), RECORD_##type, PLAN_KEEP)
+#define LOOK(owner, type) claim(&(owner), RECORD_##type, PLAN_LOOK)
+#define REMOVE(owner, type) claim(&(owner), RECORD_##type, PLAN_REMOVE)
 
 static struct plan_claim of_content(uint64_t content, struct plan_claim claim)
 {
@@ -189,7 +189,7 @@ static void removals_compete_with_nobody(void **state)
     EXPECT(claims, {PLAN_INHERITED, 1}, {PLAN_SEND, 0}, {PLAN_LOST, 1});
 }
 
-static void claims_of_one_holder_do_not_conflict(void **state)
+static void claims_of_one_owner_do_not_conflict(void **state)
 {
     (void)state;
     const struct plan_claim claims[] = {SET(old, CNAME), SET(old, A), split(SET(old, A))};
@@ -298,12 +298,12 @@ static void loser_waits_for_nothing(void **state)
 }
 
 // Every list of four claims out of these; a removal or a loser more or less at its end must not
-// change who wins before it, and no two winners of different holders exclude each other.
+// change who wins before it, and no two winners of different owners exclude each other.
 static struct plan_claim nth(unsigned n)
 {
-    static const char *const holders = "xyz";
+    static const char *const owners = "xyz";
     static const enum record_type types[] = {RECORD_A, RECORD_CNAME, RECORD_TXT};
-    struct plan_claim made = claim(&holders[n % 3], types[n / 3 % 3], (enum plan_want)(n / 9 % 3));
+    struct plan_claim made = claim(&owners[n % 3], types[n / 3 % 3], (enum plan_want)(n / 9 % 3));
     return n / 27 % 2 ? split(made) : made;
 }
 
@@ -316,7 +316,7 @@ static void check_invariants(const struct plan_claim *claims, const struct plan_
         assert_int_not_equal(steps[i].act, PLAN_INHERITED);
         for (size_t j = 0; j < i; j++) {
             bool is_winner = claims[j].want != PLAN_REMOVE && steps[j].act != PLAN_LOST;
-            assert_false(is_winner && claims[i].holder != claims[j].holder &&
+            assert_false(is_winner && claims[i].owner != claims[j].owner &&
                          plan_excludes(claims[i].type, claims[j].type));
         }
     }
@@ -415,7 +415,7 @@ int main(void)
         cmocka_unit_test(losers_beat_nobody),
         cmocka_unit_test(held_and_kept_claims_compete),
         cmocka_unit_test(removals_compete_with_nobody),
-        cmocka_unit_test(claims_of_one_holder_do_not_conflict),
+        cmocka_unit_test(claims_of_one_owner_do_not_conflict),
         cmocka_unit_test(removal_is_inherited_by_who_wants_the_key),
         cmocka_unit_test(loser_inherits_nothing),
         cmocka_unit_test(cname_goes_before_other_data_comes),

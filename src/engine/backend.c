@@ -25,12 +25,12 @@ const char *backend_registry(const struct backend *backend)
     return backend->registry;
 }
 
-void backend_join(struct backend *backend)
+void backend_add_claim(struct backend *backend)
 {
     backend->claim_count++;
 }
 
-void backend_part(struct backend *backend)
+void backend_remove_claim(struct backend *backend)
 {
     backend->claim_count--;
 }

@@ -36,10 +36,10 @@ bool backend_is_unread(const struct backend *backend);
 bool backend_rests_in_trouble(const struct backend *backend);
 void backend_queue(struct backend *backend, uint32_t claim); // due now
 void backend_unqueue(struct backend *backend, uint32_t claim);
-bool backend_has_due(const struct backend *backend, uint32_t claim); // the claim is in its queue
+bool backend_has_queued(const struct backend *backend, uint32_t claim); // the claim is in its queue
 // Counts the claims that go through it: one more, one less.
-void backend_join(struct backend *backend);
-void backend_part(struct backend *backend);
+void backend_add_claim(struct backend *backend);
+void backend_remove_claim(struct backend *backend);
 // Somebody else had changed what stood there, and it has been put right.
 void backend_count_repair(struct backend *backend);
 uint16_t backend_number(const struct backend *backend);      // from 1

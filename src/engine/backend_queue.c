@@ -46,7 +46,7 @@ void backend_unqueue(struct backend *backend, uint32_t claim)
     serial_uncollect(backend, type_of(backend, claim));
 }
 
-bool backend_has_due(const struct backend *backend, uint32_t claim)
+bool backend_has_queued(const struct backend *backend, uint32_t claim)
 {
     const struct due_link *link = link_of(backend, claim);
     const struct line_of_claims *line = &backend->due[link->is_background];

@@ -114,8 +114,8 @@ struct pending *claim_pending(struct engine *engine, struct claim *claim)
         claim->pending = slab_take(engine->claim_slab, sizeof *claim->pending);
         *claim->pending = (struct pending){0};
     }
-    if (claim->work == WORK_NONE || claim->work == WORK_RESTING) {
-        claim_move(engine, (uint32_t)(claim - engine->claims), MOVE_WANT);
+    if (claim->work == WORK_NONE || claim->work == WORK_PARKED) {
+        claim_move(engine, (uint32_t)(claim - engine->claims), MOVE_PREPARE);
         claim->pending->due_link =
             (struct due_link){NO_ID, NO_ID, .is_background = !engine->is_first_pass_done};
         claim->pending->since_ms = loop_mono_ms(engine->loop);
@@ -256,17 +256,17 @@ void claim_fill_change(const struct engine *engine, uint32_t id, struct arena *a
 
 // ---- what its key sees --------------------------------------------------------------------------
 
-uint32_t claim_face(const struct claim *claim)
+uint32_t claim_receipt_bits(const struct claim *claim)
 {
     bool is_open = claim->there == THERE_OPEN || claim->work == WORK_IN_FLIGHT;
     return (uint32_t)claim->standing | (uint32_t)claim->intent << 4 | (uint32_t)is_open << 8 |
            (uint32_t)claim->is_foreign << 9;
 }
 
-void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face)
+void claim_wake_if_changed(struct engine *engine, uint32_t id, uint32_t bits)
 {
     const struct claim *claim = &engine->claims[id];
-    if (claim_face(claim) != face)
+    if (claim_receipt_bits(claim) != bits)
         key_wake(engine, claim->key, QUEUE_USER);
 }
 
@@ -285,7 +285,7 @@ bool claim_is_forgotten(const struct claim *claim)
     return claim->standing == STANDING_FORGOTTEN;
 }
 
-void claim_stand(struct engine *engine, uint32_t id, enum claim_move move, uint32_t holder)
+void claim_set_standing(struct engine *engine, uint32_t id, enum claim_move move, uint32_t holder)
 {
     struct claim *claim = &engine->claims[id];
     enum claim_standing before = (enum claim_standing)claim->standing;
@@ -309,28 +309,28 @@ uint32_t claim_holder(const struct engine *engine, const struct claim *claim)
 
 void claim_unqueue(struct engine *engine, uint32_t id)
 {
-    if (engine->claims[id].work == WORK_DUE)
-        claim_move(engine, id, MOVE_TAKE);
+    if (engine->claims[id].work == WORK_QUEUED)
+        claim_move(engine, id, MOVE_UNQUEUE);
 }
 
-void claim_depart(struct engine *engine, uint32_t id, struct exchange *exchange)
+void claim_begin_exchange(struct engine *engine, uint32_t id, struct exchange *exchange)
 {
     engine->claims[id].pending->exchange = exchange;
-    claim_move(engine, id, MOVE_DEPART);
+    claim_move(engine, id, MOVE_BEGIN_EXCHANGE);
 }
 
-void claim_land(struct engine *engine, uint32_t id)
+void claim_end_exchange(struct engine *engine, uint32_t id)
 {
     engine->claims[id].pending->exchange = NULL;
-    claim_move(engine, id, MOVE_LAND);
+    claim_move(engine, id, MOVE_END_EXCHANGE);
 }
 
 void claim_back_off(struct engine *engine, uint32_t id, int64_t delay_ms)
 {
     claim_unqueue(engine, id);
     engine->claims[id].pending->next_unix_ms = loop_unix_ms(engine->loop) + delay_ms;
-    queue_forget(engine->due, id);
-    queue_after(engine->due, id, QUEUE_USER, loop_mono_ms(engine->loop) + delay_ms);
+    queue_forget(engine->back_offs, id);
+    queue_after(engine->back_offs, id, QUEUE_USER, loop_mono_ms(engine->loop) + delay_ms);
     claim_move(engine, id, MOVE_BACK_OFF);
     engine_schedule(engine);
 }
@@ -338,29 +338,29 @@ void claim_back_off(struct engine *engine, uint32_t id, int64_t delay_ms)
 void claim_end_back_off(struct engine *engine, uint32_t id)
 {
     if (engine->claims[id].work == WORK_BACKING_OFF)
-        claim_move(engine, id, MOVE_RETRY);
+        claim_move(engine, id, MOVE_END_BACK_OFF);
 }
 
-void claim_rest(struct engine *engine, uint32_t id)
+void claim_stop(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
     bool wants_other = claim->has_wanted && !claim->wants_there;
     if (claim->work == WORK_NONE || claim->work == WORK_IN_FLIGHT)
         return;
     if (claim->intent != CLAIM_LOOK) {
-        claim_move(engine, id, wants_other ? MOVE_REST : MOVE_CLEAR);
+        claim_move(engine, id, wants_other ? MOVE_PARK : MOVE_CLEAR);
         return;
     }
     // With what was found; and what is sent next stands in line as this did.
     claim_clear_failure(engine, id);
-    if (claim->work != WORK_RESTING)
-        claim_move(engine, id, MOVE_PAUSE);
+    if (claim->work != WORK_PARKED)
+        claim_move(engine, id, MOVE_STOP);
 }
 
 void claim_leave_backend(struct engine *engine, struct claim *claim)
 {
     struct backend *backend = claim_backend(engine, claim);
     if (backend)
-        backend_part(backend);
+        backend_remove_claim(backend);
     claim->backend = 0;
 }

@@ -63,7 +63,7 @@ bool claim_is_forgotten(const struct claim *claim);        // its key does not w
 // its name queues it again, unless the caller puts it into an exchange.
 void claim_unqueue(struct engine *engine, uint32_t id);
 bool claim_has_failed(const struct claim *claim); // since it was settled last
-void claim_depart(struct engine *engine, uint32_t id, struct exchange *exchange);
+void claim_begin_exchange(struct engine *engine, uint32_t id, struct exchange *exchange);
 
 // claim_registry.c
 // The number is valid until the next call, unless a reference is taken.

@@ -7,8 +7,8 @@
 // for it. Pure: claim_move() in claim_state.h carries a move out and checks the state that it leads
 // to.
 //
-//     struct claim_life life = {STANDING_WAITING, WORK_DUE};
-//     claim_life_move(&life, MOVE_TAKE); // {STANDING_WAITING, WORK_IDLE}
+//     struct claim_life life = {STANDING_WAITING, WORK_QUEUED};
+//     claim_life_move(&life, MOVE_UNQUEUE); // {STANDING_WAITING, WORK_READY}
 
 enum claim_standing {
     STANDING_NEW,       // no plan of its name has seen it yet
@@ -25,9 +25,9 @@ enum claim_standing {
 
 enum claim_work {
     WORK_NONE,
-    WORK_RESTING,   // nothing is to be done, although what is wanted differs from what stands there
-    WORK_IDLE,      // its content is in memory, but it is neither queued nor in flight
-    WORK_DUE,       // in the queue of its backend
+    WORK_PARKED,    // nothing is to be done, although what is wanted differs from what stands there
+    WORK_READY,     // its content is in memory, but it is neither queued nor in flight
+    WORK_QUEUED,    // in the queue of its backend
     WORK_IN_FLIGHT, // in an exchange
     WORK_BACKING_OFF, // has failed and waits
     CLAIM_WORKS,
@@ -36,25 +36,25 @@ enum claim_work {
 enum claim_move {
     // By the plan of its name.
     MOVE_SUSPEND,
-    MOVE_WAIT,  // it is to be sent
-    MOVE_AWAIT, // another claim of its name comes first
+    MOVE_SEND,        // it is to be sent
+    MOVE_WAIT_BEHIND, // another claim of its name comes first
     MOVE_SETTLE,
     MOVE_SHARE,
     MOVE_SHARE_SETTLED,
     MOVE_LOSE,
     MOVE_EVICT,
     // By its key.
-    MOVE_WANT, // its content is to be in memory
+    MOVE_PREPARE, // its content is to be in memory
     MOVE_FORGET,
     // By its work.
     MOVE_QUEUE,
-    MOVE_TAKE,   // out of the queue
-    MOVE_DEPART, // its exchange begins
-    MOVE_LAND,   // its exchange has ended
+    MOVE_UNQUEUE,        // out of the queue
+    MOVE_BEGIN_EXCHANGE, // its exchange begins
+    MOVE_END_EXCHANGE,   // its exchange has ended
     MOVE_BACK_OFF,
-    MOVE_RETRY,
-    MOVE_PAUSE, // nothing is to be done; all that is in memory for it stays
-    MOVE_REST,  // nothing is to be done; only what is wanted stays in memory
+    MOVE_END_BACK_OFF,
+    MOVE_STOP,  // nothing is to be done; all that is in memory for it stays
+    MOVE_PARK,  // nothing is to be done; only what is wanted stays in memory
     MOVE_CLEAR, // nothing is to be done, and nothing stays in memory
     CLAIM_MOVES,
 };

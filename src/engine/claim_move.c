@@ -22,7 +22,7 @@ void pending_free(struct pending *pending)
     slab_give(pending, sizeof *pending);
 }
 
-static void pending_set_resting(struct pending *pending)
+static void pending_park(struct pending *pending)
 {
     struct pending resting = {0};
     memcpy(resting.wanted_hash, pending->wanted_hash, sizeof resting.wanted_hash);
@@ -40,7 +40,7 @@ static bool is_well(const struct claim *claim)
 
 static bool is_kept(const struct claim *claim)
 {
-    return claim->work != WORK_IDLE || claim->intent == CLAIM_LOOK;
+    return claim->work != WORK_READY || claim->intent == CLAIM_LOOK;
 }
 
 // Bit by standing.
@@ -51,7 +51,7 @@ static bool stands(const struct claim *claim, unsigned standings)
 
 #define HAS_HOLDER                                                                                 \
     (1U << STANDING_SHARING | 1U << STANDING_SHARED | 1U << STANDING_LOST | 1U << STANDING_EVICTED)
-#define IS_AT_REST                                                                                 \
+#define SENDS_NOTHING                                                                              \
     (1U << STANDING_SETTLED | 1U << STANDING_SHARING | 1U << STANDING_SHARED | 1U << STANDING_LOST)
 
 static void prove_standing(const struct engine *engine, const struct claim *claim)
@@ -61,7 +61,7 @@ static void prove_standing(const struct engine *engine, const struct claim *clai
         return;
     }
     must(stands(claim, HAS_HOLDER) == (claim->name_holder != NO_ID));
-    must(!stands(claim, IS_AT_REST) || (is_well(claim) && is_kept(claim)));
+    must(!stands(claim, SENDS_NOTHING) || (is_well(claim) && is_kept(claim)));
     if (stands(claim, 1U << STANDING_SETTLED))
         must(claim_is_satisfied(claim));
     if (stands(claim, 1U << STANDING_SHARED))
@@ -78,12 +78,12 @@ static void prove_work(const struct engine *engine, uint32_t id)
     must((claim->work == WORK_IN_FLIGHT) == (pending->exchange != NULL));
     must((claim->work == WORK_BACKING_OFF) == (pending->next_unix_ms != 0));
     if (claim->work == WORK_BACKING_OFF)
-        must(queue_time_ms(engine->due, id) != INT64_MAX);
-    if (claim->work == WORK_RESTING)
+        must(queue_time_ms(engine->back_offs, id) != INT64_MAX);
+    if (claim->work == WORK_PARKED)
         must(!pending->content && !pending->failure);
-    if (claim->work == WORK_DUE)
+    if (claim->work == WORK_QUEUED)
         must(claim_has_content(claim, claim_sends(claim)) &&
-             backend_has_due(claim_backend(engine, claim), id));
+             backend_has_queued(claim_backend(engine, claim), id));
 }
 
 // ---- moves --------------------------------------------------------------------------------------
@@ -91,21 +91,21 @@ static void prove_work(const struct engine *engine, uint32_t id)
 static void leave_work(struct engine *engine, uint32_t id, enum claim_work work)
 {
     const struct claim *claim = &engine->claims[id];
-    if (work == WORK_DUE)
+    if (work == WORK_QUEUED)
         backend_unqueue(claim_backend(engine, claim), id);
     if (work == WORK_BACKING_OFF) {
         claim->pending->next_unix_ms = 0;
-        queue_forget(engine->due, id);
+        queue_forget(engine->back_offs, id);
     }
 }
 
 static void enter_work(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
-    if (claim->work == WORK_DUE)
+    if (claim->work == WORK_QUEUED)
         backend_queue(claim_backend(engine, claim), id);
-    if (claim->work == WORK_RESTING)
-        pending_set_resting(claim->pending);
+    if (claim->work == WORK_PARKED)
+        pending_park(claim->pending);
     if (claim->work == WORK_NONE) {
         pending_free(claim->pending);
         claim->pending = NULL;

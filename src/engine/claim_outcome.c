@@ -48,7 +48,7 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
 
 void claim_retry(struct engine *engine, uint32_t id)
 {
-    claim_move(engine, id, MOVE_RETRY);
+    claim_move(engine, id, MOVE_END_BACK_OFF);
     registry_replan(engine, id);
 }
 
@@ -128,19 +128,19 @@ static void claim_is_unanswered(struct engine *engine, uint32_t id, enum change_
 
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op)
 {
-    claim_land(engine, id);
+    claim_end_exchange(engine, id);
     claim_is_unanswered(engine, id, op);
     if (claim_is_forgotten(&engine->claims[id]))
-        claim_drop(engine, id);
+        claim_remove(engine, id);
 }
 
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
                   const uint8_t hash[FINGERPRINT_OCTETS], const char *trace)
 {
     struct claim *claim = &engine->claims[id];
-    claim_land(engine, id);
+    claim_end_exchange(engine, id);
     if (claim_is_forgotten(claim)) {
-        claim_bury(engine, id);
+        claim_remove_and_plan(engine, id);
         return;
     }
     if (change->op == CHANGE_READ &&
@@ -162,9 +162,9 @@ void claim_finish(struct engine *engine, uint32_t id, const struct change *chang
 
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
 {
-    claim_land(engine, id);
+    claim_end_exchange(engine, id);
     if (claim_is_forgotten(&engine->claims[id])) {
-        claim_bury(engine, id);
+        claim_remove_and_plan(engine, id);
         return;
     }
     claim_is_unanswered(engine, id, op);
@@ -213,7 +213,7 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
         return;
     if (has_way(claim, theirs, is_blocked))
         claim_end_back_off(engine, id);
-    uint32_t face = claim_face(claim);
+    uint32_t bits = claim_receipt_bits(claim);
     bool was_satisfied = claim_is_satisfied(claim);
     claim->there = find_there(claim, ours, theirs, is_blocked);
     claim->is_foreign = claim->there == THERE_SET && !ours;
@@ -223,7 +223,7 @@ void claim_found(struct engine *engine, uint32_t id, const uint8_t *ours, const 
         claim_clear_failure(engine, id);
     else if (was_satisfied && claim_state(claim) == RECEIPT_SETTLED)
         backend_count_repair(claim_backend(engine, claim));
-    if (!was_satisfied || !claim_is_satisfied(claim) || claim_face(claim) != face)
+    if (!was_satisfied || !claim_is_satisfied(claim) || claim_receipt_bits(claim) != bits)
         registry_replan(engine, id);
-    claim_wake_if_other(engine, id, face);
+    claim_wake_if_changed(engine, id, bits);
 }

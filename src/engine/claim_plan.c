@@ -10,7 +10,7 @@
 // longer the more there are, and serves all changes that came until then.
 enum { CROWD_DEFAULT = 64, CLAIMS_PER_MS = 64 };
 
-bool claim_is_crowded(struct engine *engine, uint32_t id)
+bool claim_name_is_crowded(struct engine *engine, uint32_t id)
 {
     size_t limit = engine->options.crowd ? engine->options.crowd : CROWD_DEFAULT;
     uint32_t first = claim_first_of_name(engine, &engine->claims[id]);
@@ -36,11 +36,11 @@ static void plan_later(struct engine *engine, uint32_t id)
 
 // ---- claims that go -----------------------------------------------------------------------------
 
-uint32_t claim_drop(struct engine *engine, uint32_t id)
+uint32_t claim_remove(struct engine *engine, uint32_t id)
 {
     uint32_t other = claim_neighbour(engine, id);
-    if (!claim_is_crowded(engine, id)) {
-        claim_release(engine, id);
+    if (!claim_name_is_crowded(engine, id)) {
+        claim_free(engine, id);
         return other;
     }
     claim_leave_backend(engine, &engine->claims[id]);
@@ -48,9 +48,9 @@ uint32_t claim_drop(struct engine *engine, uint32_t id)
     return NO_ID;
 }
 
-void claim_bury(struct engine *engine, uint32_t id)
+void claim_remove_and_plan(struct engine *engine, uint32_t id)
 {
-    uint32_t other = claim_drop(engine, id);
+    uint32_t other = claim_remove(engine, id);
     if (other != NO_ID)
         registry_replan(engine, other);
 }
@@ -66,27 +66,27 @@ void claim_forget(struct engine *engine, uint32_t id)
     if (claim->work == WORK_IN_FLIGHT)
         registry_replan(engine, id);
     else
-        claim_bury(engine, id);
+        claim_remove_and_plan(engine, id);
 }
 
 // ---- who claims a name --------------------------------------------------------------------------
 
-struct named {
+struct claim_at_name {
     uint32_t id;
     const struct object *object;
-    uint32_t evictor; // the claim for whose sake the content of this one is removed, or NO_ID
+    uint32_t evicted_by; // the claim for whose sake the content of this one is removed, or NO_ID
 };
 
 // Claims of one object never conflict, so their order means nothing.
-static int compare_named(const void *a, const void *b)
+static int compare_claims_at_name(const void *a, const void *b)
 {
-    const struct named *left = a;
-    const struct named *right = b;
+    const struct claim_at_name *left = a;
+    const struct claim_at_name *right = b;
     int order = object_compare_age(left->object, right->object);
     return order ? order : (left->id > right->id) - (left->id < right->id);
 }
 
-static bool is_known(const struct engine *engine, const struct claim *claim)
+static bool is_not_forgotten(const struct engine *engine, const struct claim *claim)
 {
     (void)engine;
     return !claim_is_forgotten(claim);
@@ -96,24 +96,24 @@ static bool is_known(const struct engine *engine, const struct claim *claim)
 static bool may_beat(const struct engine *engine, const struct claim *claim)
 {
     return !claim_is_forgotten(claim) &&
-           (claim->is_undecided || claim_holder(engine, claim) == NO_ID);
+           (claim->is_unplanned || claim_holder(engine, claim) == NO_ID);
 }
 
 // Oldest first.
-static struct named *claims_of_name(struct engine *engine, uint32_t first,
-                                    bool (*is_meant)(const struct engine *, const struct claim *),
-                                    size_t *count)
+static struct claim_at_name *
+claims_of_name(struct engine *engine, uint32_t first,
+               bool (*is_meant)(const struct engine *, const struct claim *), size_t *count)
 {
     *count = 0;
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
         *count += is_meant(engine, &engine->claims[id]);
-    struct named *all = arena_new_array(engine->scratch, struct named, *count + 1);
-    struct named *next = all;
+    struct claim_at_name *all = arena_new_array(engine->scratch, struct claim_at_name, *count + 1);
+    struct claim_at_name *next = all;
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name)
         if (is_meant(engine, &engine->claims[id]))
-            *next++ = (struct named){id, claim_object(engine, &engine->claims[id]), NO_ID};
+            *next++ = (struct claim_at_name){id, claim_object(engine, &engine->claims[id]), NO_ID};
     if (*count > 1)
-        qsort(all, *count, sizeof *all, compare_named);
+        qsort(all, *count, sizeof *all, compare_claims_at_name);
     return all;
 }
 
@@ -136,7 +136,7 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
     const struct claim *claim = &engine->claims[id];
     bool shares = claim->has_wanted && backend_shares(claim_backend(engine, claim));
     return (struct plan_claim){
-        .holder = claim_object(engine, claim),
+        .owner = claim_object(engine, claim),
         .type = claim->type,
         .domain = claim_domain(claim),
         .subdomain = claim_subdomain(claim),
@@ -147,7 +147,7 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
     };
 }
 
-static bool claim_may_go(struct engine *engine, uint32_t id, enum claim_intent sends)
+static bool claim_may_be_sent(struct engine *engine, uint32_t id, enum claim_intent sends)
 {
     const struct claim *claim = &engine->claims[id];
     struct record_set bare = {
@@ -165,35 +165,35 @@ static bool claim_may_go(struct engine *engine, uint32_t id, enum claim_intent s
 
 // A suspended claim that still must not be sent keeps its standing: setting it to waiting for a
 // moment would wake its key for nothing.
-static bool claim_stays_suspended(struct engine *engine, uint32_t id, enum claim_intent sends)
+static bool stays_suspended(struct engine *engine, uint32_t id, enum claim_intent sends)
 {
     const struct claim *claim = &engine->claims[id];
     return claim->standing == STANDING_SUSPENDED && engine->options.may_send &&
-           claim_has_content(claim, sends) && !claim_may_go(engine, id, sends);
+           claim_has_content(claim, sends) && !claim_may_be_sent(engine, id, sends);
 }
 
 // Queues the claim. If its content is not in memory its key is woken, which brings it.
-static void claim_send(struct engine *engine, uint32_t id, uint32_t evictor)
+static void claim_queue(struct engine *engine, uint32_t id, uint32_t evicted_by)
 {
     struct claim *claim = &engine->claims[id];
-    enum claim_intent sends = evictor == NO_ID ? (enum claim_intent)claim->intent : CLAIM_REMOVE;
+    enum claim_intent sends = evicted_by == NO_ID ? (enum claim_intent)claim->intent : CLAIM_REMOVE;
     bool has_content = claim_has_content(claim, sends);
-    if (claim_stays_suspended(engine, id, sends))
+    if (stays_suspended(engine, id, sends))
         return;
     if (!has_content)
         claim_unqueue(engine, id);
-    claim_stand(engine, id, evictor == NO_ID ? MOVE_WAIT : MOVE_EVICT, evictor);
+    claim_set_standing(engine, id, evicted_by == NO_ID ? MOVE_SEND : MOVE_EVICT, evicted_by);
     if (!has_content) {
         key_wake(engine, claim->key, QUEUE_USER);
         return;
     }
     claim_pending(engine, claim);
-    if (claim->work != WORK_IDLE || !claim->backend)
+    if (claim->work != WORK_READY || !claim->backend)
         return;
-    if (claim_may_go(engine, id, sends))
+    if (claim_may_be_sent(engine, id, sends))
         claim_move(engine, id, MOVE_QUEUE);
     else
-        claim_stand(engine, id, MOVE_SUSPEND, NO_ID);
+        claim_set_standing(engine, id, MOVE_SUSPEND, NO_ID);
 }
 
 // A server ignores a record that may not stand beside existing data, as a CNAME. So content of a
@@ -215,8 +215,8 @@ static void claim_lose(struct engine *engine, uint32_t id, uint32_t holder_id)
         claim->there = THERE_NOTHING;
         key_wake(engine, claim->key, QUEUE_USER);
     }
-    claim_rest(engine, id);
-    claim_stand(engine, id, MOVE_LOSE, holder_id);
+    claim_stop(engine, id);
+    claim_set_standing(engine, id, MOVE_LOSE, holder_id);
 }
 
 // A claim that shares has the state of its holder, whose content is its own.
@@ -228,31 +228,31 @@ static void claim_share(struct engine *engine, uint32_t id, uint32_t holder_id)
     claim->there = holder->there;
     claim->is_foreign = holder->is_foreign;
     claim_set_there(engine, claim, holder->there_hash);
-    claim_rest(engine, id);
-    claim_stand(engine, id, is_there ? MOVE_SHARE_SETTLED : MOVE_SHARE, holder_id);
+    claim_stop(engine, id);
+    claim_set_standing(engine, id, is_there ? MOVE_SHARE_SETTLED : MOVE_SHARE, holder_id);
 }
 
-static void claim_step(struct engine *engine, const struct named *all, size_t at,
+static void claim_step(struct engine *engine, const struct claim_at_name *all, size_t at,
                        const struct plan_step *step)
 {
     uint32_t id = all[at].id;
     struct claim *claim = &engine->claims[id];
     switch (step->act) {
     case PLAN_SETTLED:
-        claim_rest(engine, id);
-        claim_stand(engine, id, MOVE_SETTLE, NO_ID);
+        claim_stop(engine, id);
+        claim_set_standing(engine, id, MOVE_SETTLE, NO_ID);
         return;
     case PLAN_SEND:
-        claim_send(engine, id, all[at].evictor);
+        claim_queue(engine, id, all[at].evicted_by);
         return;
     case PLAN_SUSPEND:
         claim_unqueue(engine, id);
-        claim_stand(engine, id, MOVE_SUSPEND, NO_ID);
+        claim_set_standing(engine, id, MOVE_SUSPEND, NO_ID);
         return;
     case PLAN_WAIT:
         claim_unqueue(engine, id);
         claim_doubt(claim);
-        claim_stand(engine, id, MOVE_AWAIT, NO_ID);
+        claim_set_standing(engine, id, MOVE_WAIT_BEHIND, NO_ID);
         return;
     case PLAN_LOST:
         claim_lose(engine, id, all[step->other].id);
@@ -261,24 +261,24 @@ static void claim_step(struct engine *engine, const struct named *all, size_t at
         claim_share(engine, id, all[step->other].id);
         return;
     case PLAN_INHERITED:
-        if (all[at].evictor != NO_ID) {
-            claim_lose(engine, id, all[at].evictor);
+        if (all[at].evicted_by != NO_ID) {
+            claim_lose(engine, id, all[at].evicted_by);
             return;
         }
         if (claim_is_satisfied(&engine->claims[all[step->other].id])) {
             claim->there = THERE_NOTHING;
             claim->is_inherited = true;
-            claim_rest(engine, id);
-            claim_stand(engine, id, MOVE_SETTLE, NO_ID);
+            claim_stop(engine, id);
+            claim_set_standing(engine, id, MOVE_SETTLE, NO_ID);
             return;
         }
         claim_unqueue(engine, id);
-        claim_stand(engine, id, MOVE_AWAIT, NO_ID);
+        claim_set_standing(engine, id, MOVE_WAIT_BEHIND, NO_ID);
         return;
     }
 }
 
-static bool mark_evictions(const struct engine *engine, struct named *all, size_t count,
+static bool mark_evictions(const struct engine *engine, struct claim_at_name *all, size_t count,
                            struct plan_claim *claims, const struct plan_step *steps)
 {
     bool has_any = false;
@@ -287,7 +287,7 @@ static bool mark_evictions(const struct engine *engine, struct named *all, size_
         uint32_t holder = steps[i].act == PLAN_LOST ? all[steps[i].other].id : NO_ID;
         if (holder == NO_ID || !stands_in_way(claim, &engine->claims[holder]))
             continue;
-        all[i].evictor = holder;
+        all[i].evicted_by = holder;
         claims[i].want = PLAN_REMOVE;
         claims[i].is_suspended = false;
         claims[i].is_satisfied = false;
@@ -300,13 +300,13 @@ static void replan_from(struct engine *engine, uint32_t first)
 {
     size_t count;
     arena_reset(engine->scratch);
-    struct named *all = claims_of_name(engine, first, is_known, &count);
+    struct claim_at_name *all = claims_of_name(engine, first, is_not_forgotten, &count);
     struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count + 1);
     struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count + 1);
-    uint32_t *faces = arena_new_array(engine->scratch, uint32_t, count + 1);
+    uint32_t *bits = arena_new_array(engine->scratch, uint32_t, count + 1);
     for (size_t i = 0; i < count; i++) {
         claims[i] = plan_claim_of(engine, all[i].id);
-        faces[i] = claim_face(&engine->claims[all[i].id]);
+        bits[i] = claim_receipt_bits(&engine->claims[all[i].id]);
     }
     plan_name(claims, count, steps);
     if (mark_evictions(engine, all, count, claims, steps))
@@ -314,42 +314,42 @@ static void replan_from(struct engine *engine, uint32_t first)
     for (size_t i = 0; i < count; i++)
         claim_step(engine, all, i, &steps[i]);
     for (size_t i = 0; i < count; i++)
-        claim_wake_if_other(engine, all[i].id, faces[i]);
+        claim_wake_if_changed(engine, all[i].id, bits[i]);
 }
 
 // Frees the forgotten claims that were kept until this plan. Returns the first claim that remains,
 // or NO_ID.
-static uint32_t release_forgotten(struct engine *engine, uint32_t first)
+static uint32_t free_forgotten(struct engine *engine, uint32_t first)
 {
     uint32_t left = NO_ID;
     for (uint32_t id = first, next; id != NO_ID; id = next) {
         const struct claim *claim = &engine->claims[id];
         next = claim->next_of_name;
         if (claim_is_forgotten(claim) && claim->work != WORK_IN_FLIGHT)
-            claim_release(engine, id);
+            claim_free(engine, id);
         else if (left == NO_ID)
             left = id;
     }
     return left;
 }
 
-static void decide_claims(struct engine *engine, uint32_t first)
+static void mark_planned(struct engine *engine, uint32_t first)
 {
     for (uint32_t id = first; id != NO_ID; id = engine->claims[id].next_of_name) {
         struct claim *claim = &engine->claims[id];
-        if (claim->is_undecided && !claim_is_forgotten(claim))
+        if (claim->is_unplanned && !claim_is_forgotten(claim))
             key_wake(engine, claim->key, QUEUE_USER);
-        claim->is_undecided = false;
+        claim->is_unplanned = false;
     }
 }
 
 static void plan_now(struct engine *engine, uint32_t first)
 {
-    uint32_t left = release_forgotten(engine, first);
+    uint32_t left = free_forgotten(engine, first);
     if (left == NO_ID)
         return;
     replan_from(engine, left);
-    decide_claims(engine, left);
+    mark_planned(engine, left);
     queue_forget(engine->crowded, left);
 }
 
@@ -358,7 +358,7 @@ void registry_replan(struct engine *engine, uint32_t id)
     uint32_t first = claim_first_of_name(engine, &engine->claims[id]);
     if (first == TABLE_NONE)
         return;
-    if (claim_is_crowded(engine, id))
+    if (claim_name_is_crowded(engine, id))
         plan_later(engine, id);
     else
         plan_now(engine, first);
@@ -377,7 +377,7 @@ bool registry_awaits_plan(const struct engine *engine, uint32_t key)
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
          id = engine->claims[id].next_of_key) {
         const struct claim *claim = &engine->claims[id];
-        if (claim->is_undecided || claim->name_holder != claim_holder(engine, claim))
+        if (claim->is_unplanned || claim->name_holder != claim_holder(engine, claim))
             return true;
     }
     return false;
@@ -387,14 +387,14 @@ bool registry_awaits_plan(const struct engine *engine, uint32_t key)
 
 // Replaces the claims of the key by the wanted one. There is room for one more.
 static size_t swap_in(const struct engine *engine, uint32_t key, const struct object *subject,
-                      struct named *all, size_t count)
+                      struct claim_at_name *all, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (engine->claims[all[i].id].key != key)
             all[kept++] = all[i];
-    all[kept++] = (struct named){NO_ID, subject, NO_ID};
-    qsort(all, kept, sizeof *all, compare_named);
+    all[kept++] = (struct claim_at_name){NO_ID, subject, NO_ID};
+    qsort(all, kept, sizeof *all, compare_claims_at_name);
     return kept;
 }
 
@@ -407,7 +407,7 @@ static struct plan_claim plan_claim_wanted(const struct engine *engine,
     bool shares = want->intent == CLAIM_SET && backend_shares(backend) &&
                   backend_fingerprint(backend, &want->set, hash);
     return (struct plan_claim){
-        .holder = subject,
+        .owner = subject,
         .type = want->set.type,
         .domain = want->set.domain,
         .subdomain = want->set.subdomain,
@@ -426,7 +426,7 @@ const struct object *registry_holder(struct engine *engine, uint32_t key,
     if (first == NO_ID)
         return NULL;
     arena_reset(engine->scratch);
-    struct named *all = claims_of_name(engine, first, may_beat, &count);
+    struct claim_at_name *all = claims_of_name(engine, first, may_beat, &count);
     count = swap_in(engine, key, subject, all, count);
     struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count);
     struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count);

@@ -191,7 +191,7 @@ void claim_unchain_key(struct engine *engine, uint32_t id)
     *link = claim->next_of_key;
 }
 
-void claim_release(struct engine *engine, uint32_t id)
+void claim_free(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
     claim_unchain_name(engine, id);

@@ -25,8 +25,8 @@ struct pending {
     char *replaces; // SET: what stands there and is not ours, for people; or NULL
     struct failure *failure;
     int64_t next_unix_ms;
-    int64_t since_ms;  // mono: when it became due first
-    int64_t let_go_ms; // Unix ms: since when nothing holds it back; 0: something does
+    int64_t since_ms;          // mono: when it became due first
+    int64_t sendable_since_ms; // Unix ms: since when nothing holds it back; 0: something does
     struct exchange *exchange;
     unsigned attempts;
     struct due_link due_link; // in the queue of its backend
@@ -60,7 +60,7 @@ struct claim {
     enum claim_work work : 3;
     bool is_first : 1; // of its name: the one in the table of names
     bool is_suspended : 1;
-    bool is_undecided : 1; // plans of its name are delayed, and it is new or changed since the last
+    bool is_unplanned : 1; // plans of its name are delayed, and it is new or changed since the last
     bool was_looked : 1;   // LOOK: answered
     bool was_created : 1;
     bool was_sent : 1;
@@ -101,19 +101,19 @@ bool claim_is_satisfied(const struct claim *claim);
 // not planned since.
 uint32_t claim_holder(const struct engine *engine, const struct claim *claim);
 // A hash of what its receipt shows, without failures: when it changes, the key is woken.
-uint32_t claim_face(const struct claim *claim);
+uint32_t claim_receipt_bits(const struct claim *claim);
 // Gives it the standing that the plan of its name decided. `holder` is the claim that it lost to or
 // shares with, else NO_ID. Wakes the key if the standing or the holder has changed.
-void claim_stand(struct engine *engine, uint32_t id, enum claim_move move, uint32_t holder);
+void claim_set_standing(struct engine *engine, uint32_t id, enum claim_move move, uint32_t holder);
 // Must be called when its exchange has ended.
-void claim_land(struct engine *engine, uint32_t id);
+void claim_end_exchange(struct engine *engine, uint32_t id);
 // Sends it again after the delay. Not for a claim in flight.
 void claim_back_off(struct engine *engine, uint32_t id, int64_t delay_ms);
 void claim_end_back_off(struct engine *engine, uint32_t id); // if it does
 // Nothing is to be sent for it: takes it out of the queue, ends its back-off and frees what it has
 // in memory but the fingerprint that it wants. A LOOK keeps what it found. An exchange in flight
 // goes on.
-void claim_rest(struct engine *engine, uint32_t id);
+void claim_stop(struct engine *engine, uint32_t id);
 // True if it has the content that such a change needs.
 bool claim_has_content(const struct claim *claim, enum claim_intent sends);
 // The REMOVE that must go first may remove the content of this claim, too, as some servers keep one
@@ -122,8 +122,8 @@ void claim_doubt(struct claim *claim);
 // True if two claims at one name have the same type and the same split of the name into domain and
 // subdomain.
 bool claim_is_same_type_and_split(const struct claim *a, const struct claim *b);
-// Wakes its key if claim_face() has changed from `face`.
-void claim_wake_if_other(struct engine *engine, uint32_t id, uint32_t face);
+// Wakes its key if claim_receipt_bits() has changed from `bits`.
+void claim_wake_if_changed(struct engine *engine, uint32_t id, uint32_t bits);
 
 // claim_move.c
 // Carries a move out and proves the invariants of the state that it leads to. Aborts if the table
@@ -142,7 +142,7 @@ uint32_t claim_neighbour(struct engine *engine, uint32_t id);
 void claim_unchain_key(struct engine *engine, uint32_t id);
 // Frees the slot of a claim that its key has forgotten. If plans of its name are delayed and it was
 // the first, the next one stands for it from then on.
-void claim_release(struct engine *engine, uint32_t id);
+void claim_free(struct engine *engine, uint32_t id);
 // The first claim at the name of such a want, or NO_ID.
 uint32_t claim_first_of_want(struct engine *engine, const struct claim_want *want);
 // The claim of that key for such a want, or NO_ID. Follows the claims of the key and those of the
@@ -151,13 +151,13 @@ uint32_t claim_of_key(struct engine *engine, uint32_t key, const struct claim_wa
 
 // claim_plan.c
 // True if there are so many claims of its name that plans of the name are delayed.
-bool claim_is_crowded(struct engine *engine, uint32_t id);
+bool claim_name_is_crowded(struct engine *engine, uint32_t id);
 // Removes a claim that its key has forgotten and that is not in flight. Returns another claim of
 // its name, which is to be planned now, or NO_ID. If plans of the name are delayed, the claim only
 // leaves its backend, and is freed before the next plan: until then others may have lost to it.
-uint32_t claim_drop(struct engine *engine, uint32_t id);
-// claim_drop(), then plans the name.
-void claim_bury(struct engine *engine, uint32_t id);
+uint32_t claim_remove(struct engine *engine, uint32_t id);
+// claim_remove(), then plans the name.
+void claim_remove_and_plan(struct engine *engine, uint32_t id);
 // Its key does not want it any more. A claim in flight stays, without a key, until its exchange
 // ends.
 void claim_forget(struct engine *engine, uint32_t id);

@@ -23,7 +23,7 @@ static void claim_set_backend(struct engine *engine, uint32_t id, const char *na
     claim_leave_backend(engine, claim);
     claim->backend = backend ? backend_number(backend) : 0;
     if (backend)
-        backend_join(backend);
+        backend_add_claim(backend);
 }
 
 // A status that an earlier version wrote has no more.
@@ -115,8 +115,8 @@ static void pending_update(struct engine *engine, struct pending *pending,
     pending->may_adopt = want->may_adopt;
     free(pending->replaces);
     pending->replaces = want->replaces ? mem_copy_text(want->replaces) : NULL;
-    if (!want->is_suspended && !pending->let_go_ms)
-        pending->let_go_ms = loop_unix_ms(engine->loop);
+    if (!want->is_suspended && !pending->sendable_since_ms)
+        pending->sendable_since_ms = loop_unix_ms(engine->loop);
 }
 
 static void claim_update(struct engine *engine, uint32_t id, const struct claim_want *want)
@@ -137,7 +137,7 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
         claim_set_content(engine, claim, &want->set);
     if (want->is_shown && !claim_is_satisfied(claim))
         claim_pending(engine, claim)->is_shown = true;
-    if (claim->work > WORK_RESTING)
+    if (claim->work > WORK_PARKED)
         pending_update(engine, claim->pending, want);
     if (want->attempts)
         claim_recall(engine, id, want);
@@ -156,7 +156,7 @@ static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t 
         const struct claim *claim = &engine->claims[id];
         const struct pending *pending = claim_shown(engine, claim)->pending;
         uint32_t attempts = pending ? pending->attempts : 0;
-        uint32_t parts[] = {id, claim_face(claim), claim->name_holder, attempts};
+        uint32_t parts[] = {id, claim_receipt_bits(claim), claim->name_holder, attempts};
         mark.mixed += hash_octets(parts, sizeof parts);
         mark.count++;
     }
@@ -213,9 +213,9 @@ static void claim_renew(struct engine *engine, uint32_t id, const struct claim_w
     claim_update(engine, id, want);
     struct claim *claim = &engine->claims[id];
     bool wants_other = claim->has_wanted && !claim_wants(claim, wanted);
-    if (claim_is_crowded(engine, id) &&
+    if (claim_name_is_crowded(engine, id) &&
         (before.standing == STANDING_NEW || wants_other || is_other(&before, had_content, claim)))
-        claim->is_undecided = true;
+        claim->is_unplanned = true;
 }
 
 bool registry_submit(struct engine *engine, uint32_t key, const struct claim_want *wants,

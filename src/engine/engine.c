@@ -71,7 +71,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->arena = arena_new();
     engine->scratch = arena_new();
     engine->queue = queue_new();
-    engine->due = queue_new();
+    engine->back_offs = queue_new();
     engine->crowded = queue_new();
     engine->claim_slab = slab_new();
     engine->questions = questions_new(engine);
@@ -79,7 +79,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->clock_ahead_ms = engine->started_unix_ms - loop_mono_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->batch_timer = (struct loop_timer){.call = wake_timer, .context = engine};
-    engine->due_timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->back_off_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->crowded_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->ask_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->release_timer = (struct loop_timer){.call = engine_release, .context = engine};
@@ -114,7 +114,7 @@ void engine_free(struct engine *engine)
         return;
     loop_timer_cancel(engine->loop, &engine->timer);
     loop_timer_cancel(engine->loop, &engine->batch_timer);
-    loop_timer_cancel(engine->loop, &engine->due_timer);
+    loop_timer_cancel(engine->loop, &engine->back_off_timer);
     loop_timer_cancel(engine->loop, &engine->ask_timer);
     resync_stop(engine);
     loop_timer_cancel(engine->loop, &engine->release_timer);
@@ -134,7 +134,7 @@ void engine_free(struct engine *engine)
     controllers_free(engine);
     dry_run_free(engine->dry_run);
     queue_free(engine->queue);
-    queue_free(engine->due);
+    queue_free(engine->back_offs);
     queue_free(engine->crowded);
     arena_free(engine->arena);
     arena_free(engine->scratch);
@@ -552,7 +552,7 @@ void engine_write_cut(const struct engine *engine, struct buffer *out)
 bool engine_is_idle(const struct engine *engine)
 {
     return !(engine->is_turning || engine->exchange_count_all || engine->writes_in_flight ||
-             queue_depth(engine->queue) || queue_depth(engine->due) ||
+             queue_depth(engine->queue) || queue_depth(engine->back_offs) ||
              queue_next_ms(engine->crowded) != INT64_MAX) &&
            shared_models_are_settled(engine);
 }

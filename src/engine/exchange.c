@@ -76,7 +76,7 @@ static void exchange_add_claim(struct exchange *exchange, size_t at, uint32_t id
     const struct claim *claim = claim_get(engine, id);
     struct change *change = &exchange->job.changes[at];
     exchange->claims[at] = id;
-    claim_depart(engine, id, exchange);
+    claim_begin_exchange(engine, id, exchange);
     if (claim_has_failed(claim))
         key_metrics_retry(engine, claim_key(claim));
     claim_fill_change(engine, id, exchange->job.arena, change);
@@ -140,7 +140,7 @@ static void exchange_imagine(struct exchange *exchange)
         const struct engine_change planned = exchange_planned_change(exchange, i);
         dry_run_add(exchange->engine->dry_run, &planned);
     }
-    exchange_land(exchange);
+    exchange_end(exchange);
 }
 
 // What stands there is looked at, and the provider says what it would do.
@@ -336,7 +336,7 @@ static void exchange_came(void *context, const struct ask_result *result)
     struct exchange *exchange = context;
     exchange->is_outdated = result->kind == ASK_WAIT && is_outdated(exchange);
     if (exchange->is_outdated)
-        exchange_land(exchange);
+        exchange_end(exchange);
     else
         exchange_handle_reply(exchange, result);
 }
@@ -379,7 +379,7 @@ static void exchange_step(struct exchange *exchange)
     }
     must(!(kind == ASK_FILE && ask.file.is_replaced && exchange->engine->dry_run));
     if (!carrier_send(&exchange->carrier, kind, &ask))
-        exchange_land(exchange);
+        exchange_end(exchange);
     else if (kind == ASK_WAIT && exchange->engine->is_stopping)
         exchanges_end_waiting(exchange->backend);
 }

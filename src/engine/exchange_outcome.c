@@ -185,7 +185,7 @@ static size_t count_gone(const struct exchange *exchange)
     return count;
 }
 
-void exchange_land(struct exchange *exchange)
+void exchange_end(struct exchange *exchange)
 {
     struct backend *backend = exchange->backend;
     bool is_elsewhere = exchange->session->is_elsewhere;

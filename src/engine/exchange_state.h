@@ -50,4 +50,4 @@ void exchange_imagine_reading(struct exchange *exchange);
 void exchange_plan_outcomes(struct exchange *exchange);
 
 // exchange_outcome.c
-void exchange_land(struct exchange *exchange);
+void exchange_end(struct exchange *exchange);

@@ -13,7 +13,7 @@ static void receipt_add_pending(struct engine *engine, struct receipt *receipt,
                                 const struct pending *pending)
 {
     const struct failure *failure = pending->failure;
-    receipt->since_ms = pending->let_go_ms;
+    receipt->since_ms = pending->sendable_since_ms;
     receipt->attempts = pending->attempts;
     receipt->next_attempt_ms = pending->next_unix_ms;
     receipt->is_recalled = pending->attempts && !failure;
@@ -90,7 +90,8 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
     memcpy(receipt.hash, claim->there_hash, sizeof receipt.hash);
     if (shown->pending)
         receipt_add_pending(engine, &receipt, shown->pending);
-    receipt.is_in_line = shown->work == WORK_DUE && backend_is_moving(claim_backend(engine, shown));
+    receipt.is_in_line =
+        shown->work == WORK_QUEUED && backend_is_moving(claim_backend(engine, shown));
     receipt.found = found_of(engine->arena, claim);
     if (claim_state(claim) == RECEIPT_LOST && claim_holder(engine, claim) != NO_ID)
         receipt_add_holder(engine, &receipt, claim->name_holder);

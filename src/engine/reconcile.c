@@ -328,15 +328,16 @@ void reconcile_key(struct engine *engine, uint32_t id)
 
 // ---- the slice of work between two looks at the loop --------------------------------------------
 
-static void ring_backoffs(struct engine *engine)
+static void retry_after_back_off(struct engine *engine)
 {
     uint32_t claim;
     int64_t now_ms = loop_mono_ms(engine->loop);
-    while (queue_pop(engine->due, now_ms, &claim))
+    while (queue_pop(engine->back_offs, now_ms, &claim))
         claim_retry(engine, claim);
-    int64_t next_ms = queue_next_ms(engine->due);
+    int64_t next_ms = queue_next_ms(engine->back_offs);
     if (next_ms != INT64_MAX)
-        loop_timer_set(engine->loop, &engine->due_timer, next_ms > now_ms ? next_ms - now_ms : 0);
+        loop_timer_set(engine->loop, &engine->back_off_timer,
+                       next_ms > now_ms ? next_ms - now_ms : 0);
 }
 
 // While the store's queue of writes is full, no key is reconciled but urgent ones, and they only
@@ -433,7 +434,7 @@ static void slice(void *context)
     engine->is_turning = false;
     watch_clock(engine);
     engine_give_up_batch(engine);
-    ring_backoffs(engine);
+    retry_after_back_off(engine);
     registry_plan_crowded(engine);
     take_reconciles(engine);
     if (!engine->is_stopping)

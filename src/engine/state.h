@@ -245,8 +245,8 @@ struct engine {
     struct registry *registries;
     size_t registry_count;
     size_t registry_capacity;
-    struct queue *due; // claims whose back-off ends
-    struct loop_timer due_timer;
+    struct queue *back_offs; // claims whose back-off ends
+    struct loop_timer back_off_timer;
     struct queue *crowded; // first claims of names that are planned later
     struct loop_timer crowded_timer;
 

@@ -31,23 +31,23 @@ static const struct {
     char work;
 } expected[] = {
     {MOVE_SUSPEND, "NHWSgGLE", "-RIXB", 'H', '='},
-    {MOVE_WAIT, "NHWSgGLE", "-RIDXB", 'W', '='},
-    {MOVE_AWAIT, "NHWSgGLE", "-RIXB", 'W', '='},
+    {MOVE_SEND, "NHWSgGLE", "-RIDXB", 'W', '='},
+    {MOVE_WAIT_BEHIND, "NHWSgGLE", "-RIXB", 'W', '='},
     {MOVE_SETTLE, "NHWSgGLE", "-RIX", 'S', '='},
     {MOVE_SHARE, "NHWSgGLE", "-RIX", 'g', '='},
     {MOVE_SHARE_SETTLED, "NHWSgGLE", "-RIX", 'G', '='},
     {MOVE_LOSE, "NHWSgGLE", "-RIX", 'L', '='},
     {MOVE_EVICT, "NHWSgGLE", "-RIDXB", 'E', '='},
-    {MOVE_WANT, "NHWSgGLE", "-R", '=', 'I'},
+    {MOVE_PREPARE, "NHWSgGLE", "-R", '=', 'I'},
     {MOVE_FORGET, "NHWSgGLE", "-RIX", 'F', '='},
     {MOVE_QUEUE, "WE", "I", '=', 'D'},
-    {MOVE_TAKE, "WE", "D", '=', 'I'},
-    {MOVE_DEPART, "WE", "I", '=', 'X'},
-    {MOVE_LAND, "NHWSgGLEF", "X", '=', 'I'},
+    {MOVE_UNQUEUE, "WE", "D", '=', 'I'},
+    {MOVE_BEGIN_EXCHANGE, "WE", "I", '=', 'X'},
+    {MOVE_END_EXCHANGE, "NHWSgGLEF", "X", '=', 'I'},
     {MOVE_BACK_OFF, "NHWSgGLE", "IB", '=', 'B'},
-    {MOVE_RETRY, "NHWSgGLE", "B", '=', 'I'},
-    {MOVE_PAUSE, "NHWSgGLE", "RIDB", '=', 'I'},
-    {MOVE_REST, "NHWSgGLE", "RIDB", '=', 'R'},
+    {MOVE_END_BACK_OFF, "NHWSgGLE", "B", '=', 'I'},
+    {MOVE_STOP, "NHWSgGLE", "RIDB", '=', 'I'},
+    {MOVE_PARK, "NHWSgGLE", "RIDB", '=', 'R'},
     {MOVE_CLEAR, "NHWSgGLE", "-RIDB", '=', '-'},
 };
 
@@ -107,7 +107,7 @@ static int rig_open(void **state)
                                   .keys = &rig->key,
                                   .backends_by_number = rig->backends,
                                   .loop = virtual_loop_new(1767225600000),
-                                  .due = queue_new(),
+                                  .back_offs = queue_new(),
                                   .claim_slab = slab_new(),
                                   .is_turning = true};
     *state = rig;
@@ -118,7 +118,7 @@ static int rig_close(void **state)
 {
     struct rig *rig = *state;
     pending_free(rig->claim.pending);
-    queue_free(rig->engine.due);
+    queue_free(rig->engine.back_offs);
     loop_free(rig->engine.loop);
     slab_free(rig->engine.claim_slab);
     free(rig);
@@ -140,7 +140,7 @@ static void keep(struct rig *rig)
                                    .value_count = 1};
     rig->claim.pending = slab_take(rig->engine.claim_slab, sizeof *rig->claim.pending);
     *rig->claim.pending = (struct pending){.due_link = {NO_ID, NO_ID, false}};
-    move(rig, MOVE_WANT);
+    move(rig, MOVE_PREPARE);
     pending_set_content(&rig->engine, rig->claim.pending, &set);
 }
 
@@ -149,21 +149,21 @@ static void a_claim_is_sent_fails_is_tried_again_and_settles(void **state)
     struct rig *rig = *state;
     struct exchange *exchange = (struct exchange *)(void *)&rig->exchange;
     keep(rig);
-    move(rig, MOVE_WAIT);
+    move(rig, MOVE_SEND);
     move(rig, MOVE_QUEUE);
     assert_int_equal(rig->backend.due_count, 1);
     claim_unqueue(&rig->engine, 0);
     assert_int_equal(rig->backend.due_count, 0);
-    claim_depart(&rig->engine, 0, exchange);
+    claim_begin_exchange(&rig->engine, 0, exchange);
     assert_int_equal(rig->claim.work, WORK_IN_FLIGHT);
-    claim_land(&rig->engine, 0);
+    claim_end_exchange(&rig->engine, 0);
     assert_null(rig->claim.pending->exchange);
     claim_back_off(&rig->engine, 0, 1000);
-    move(rig, MOVE_RETRY);
-    assert_int_equal(queue_time_ms(rig->engine.due, 0), INT64_MAX);
+    move(rig, MOVE_END_BACK_OFF);
+    assert_int_equal(queue_time_ms(rig->engine.back_offs, 0), INT64_MAX);
     rig->claim.there = THERE_SET;
     rig->claim.has_wanted = rig->claim.wants_there = true;
-    claim_rest(&rig->engine, 0);
+    claim_stop(&rig->engine, 0);
     assert_null(rig->claim.pending);
     move(rig, MOVE_SETTLE);
     assert_int_equal(claim_state(&rig->claim), RECEIPT_SETTLED);
@@ -183,15 +183,15 @@ static void is_queued_without_content(struct rig *rig)
 {
     keep(rig);
     pending_set_content(&rig->engine, rig->claim.pending, NULL);
-    move(rig, MOVE_WAIT);
+    move(rig, MOVE_SEND);
     move(rig, MOVE_QUEUE);
 }
 
 static void departs_without_an_exchange(struct rig *rig)
 {
     keep(rig);
-    move(rig, MOVE_WAIT);
-    move(rig, MOVE_DEPART);
+    move(rig, MOVE_SEND);
+    move(rig, MOVE_BEGIN_EXCHANGE);
 }
 
 static void backs_off_without_a_time(struct rig *rig)
