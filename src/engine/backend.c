@@ -354,7 +354,7 @@ void backend_release(struct backend *backend)
     backend->owner = NO_ID;
     backend->is_released = true;
     error_set(&backend->view.fault, FAULT_WAIT, "", "its owner is gone");
-    questions_name(backend->engine, &backend->asking, NO_ID, NULL, 0);
+    questions_set(backend->engine, &backend->asking, NO_ID, NULL, 0);
     backend_linger(backend);
     backend_changed(backend);
 }
@@ -472,7 +472,7 @@ static void backend_free(struct backend *backend)
     struct loop *loop = backend->engine->loop;
     exchanges_abort(backend);
     questions_remove_backend(backend);
-    questions_name(backend->engine, &backend->asking, NO_ID, NULL, 0);
+    questions_set(backend->engine, &backend->asking, NO_ID, NULL, 0);
     session_unref(backend->session);
     session_unref(backend->leaving);
     ledger_keeper_free(backend->ledger);

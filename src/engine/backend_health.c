@@ -120,13 +120,13 @@ void backend_judge(struct backend *backend, const struct job *job, const char *t
 
 enum { TROUBLE_AGAIN_MS = 5 * 60 * 1000 };
 
-static void report_trouble(struct backend *backend, bool is_news)
+static void report_trouble(struct backend *backend, bool is_changed)
 {
     int64_t now_ms = loop_mono_ms(backend->engine->loop);
     backend->troubles_untold++;
-    if (!is_news && now_ms - backend->trouble_reported_ms < TROUBLE_AGAIN_MS)
+    if (!is_changed && now_ms - backend->trouble_reported_ms < TROUBLE_AGAIN_MS)
         return;
-    change_log_trouble(backend, &backend->view.trouble, backend->troubles_untold, is_news);
+    change_log_trouble(backend, &backend->view.trouble, backend->troubles_untold, is_changed);
     backend->trouble_reported_ms = now_ms;
     backend->troubles_untold = 0;
 }
@@ -163,7 +163,7 @@ void backend_handle_trouble(struct backend *backend, const struct error *trouble
         end_trouble(backend);
         return;
     }
-    bool is_news = strcmp(backend->view.trouble.reason, trouble->reason) != 0;
+    bool is_changed = strcmp(backend->view.trouble.reason, trouble->reason) != 0;
     if (rests)
         backend_rest(backend, trouble);
     if (!*trouble->reason) {
@@ -172,8 +172,8 @@ void backend_handle_trouble(struct backend *backend, const struct error *trouble
     }
     backend->view.stalled_ms = 0;
     backend->view.trouble = *trouble;
-    report_trouble(backend, is_news);
-    if (is_news)
+    report_trouble(backend, is_changed);
+    if (is_changed)
         input_wake_backend(backend);
 }
 

@@ -94,7 +94,7 @@ static void sweep(struct engine *engine, struct catalog *catalog)
     }
 }
 
-static void log_held(const struct engine *engine, const struct catalog *catalog)
+static void log_guarded(const struct engine *engine, const struct catalog *catalog)
 {
     AUTO_BUFFER names = {0};
     for (size_t i = 0; i < catalog->ghost_count && names.len < 400; i++) {
@@ -122,7 +122,7 @@ static void guard(struct engine *engine, struct catalog *catalog)
         catalog->ghosts[i].is_guarded = true;
     }
     if (is_new)
-        log_held(engine, catalog);
+        log_guarded(engine, catalog);
 }
 
 static void forget_ghost(struct catalog *catalog, struct dname fqdn)

@@ -196,12 +196,12 @@ void change_log_stall(const struct backend *backend, const struct error *error)
 }
 
 void change_log_trouble(const struct backend *backend, const struct error *error, unsigned count,
-                        bool is_news)
+                        bool is_changed)
 {
     const struct change_messages *messages = messages_of(backend);
     log_line(backend->engine->log, LOG_ERROR,
              messages ? messages->failed : "the backend is in trouble", backend_attr(backend),
              LOG_TEXT("error", error->text), LOG_INT("count", count), LOG_END);
-    if (is_news)
+    if (is_changed)
         note(backend, error->reason, error->text);
 }

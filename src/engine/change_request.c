@@ -61,7 +61,7 @@ void change_request_add_stray(struct backend *backend, const struct record_set *
     change_request->done = stray_is_done;
     change_request->is_stray = true;
     change_request->is_approved = is_approved;
-    engine_trace(backend->engine, change_request->trace);
+    engine_draw_trace(backend->engine, change_request->trace);
     change_request_append(change_request);
 }
 

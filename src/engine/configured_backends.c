@@ -15,7 +15,7 @@ static void open_backend(struct engine *engine, size_t controller, const struct 
     backend->controller = controller;
     backend->is_stale = false;
     question->backend = backend->name;
-    questions_name(engine, &backend->asking, NO_ID, question, 1);
+    questions_set(engine, &backend->asking, NO_ID, question, 1);
 }
 
 static void open_all(struct engine *engine, size_t number)

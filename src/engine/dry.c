@@ -145,7 +145,7 @@ static const struct value *find_ready(const struct value *status)
     return NULL;
 }
 
-static void note_ready(struct obstacle *obstacle, const struct value *status)
+static void remember_ready(struct obstacle *obstacle, const struct value *status)
 {
     const struct value *ready = find_ready(status);
     if (!ready || text_is(value_text_at(ready, "status"), "True"))
@@ -167,7 +167,7 @@ static bool is_kept(const struct publication *publication)
            (publication->what == PUBLISH_UNAVAILABLE && publication->was_served);
 }
 
-static void note_zone(struct dry_run *run, uint32_t key, const struct publication *publication)
+static void remember_zone(struct dry_run *run, uint32_t key, const struct publication *publication)
 {
     size_t before = run->zone_capacity;
     mem_reserve(&run->zones, &run->zone_capacity, (size_t)key + 1);
@@ -186,15 +186,15 @@ static void note_zone(struct dry_run *run, uint32_t key, const struct publicatio
     };
 }
 
-void dry_run_note(struct dry_run *run, uint32_t key, const struct decision *decision)
+void dry_run_remember(struct dry_run *run, uint32_t key, const struct decision *decision)
 {
-    note_zone(run, key, &decision->publication);
+    remember_zone(run, key, &decision->publication);
     size_t before = run->obstacle_capacity;
     mem_reserve(&run->obstacles, &run->obstacle_capacity, (size_t)key + 1);
     for (size_t i = before; i < run->obstacle_capacity; i++)
         run->obstacles[i] = (struct obstacle){0};
     obstacle_clear(&run->obstacles[key]);
-    note_ready(&run->obstacles[key], decision->status);
+    remember_ready(&run->obstacles[key], decision->status);
     if (!decision->obstacle.reason)
         return;
     obstacle_clear(&run->obstacles[key]);

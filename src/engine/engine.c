@@ -78,11 +78,11 @@ struct engine *engine_new(const struct engine_options *options)
     engine->started_unix_ms = loop_unix_ms(engine->loop);
     engine->clock_ahead_ms = engine->started_unix_ms - loop_mono_ms(engine->loop);
     engine->timer = (struct loop_timer){.call = wake_timer, .context = engine};
-    engine->batch_timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->event_batch_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->back_off_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->crowded_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->ask_timer = (struct loop_timer){.call = wake_timer, .context = engine};
-    engine->release_timer = (struct loop_timer){.call = engine_release, .context = engine};
+    engine->release_timer = (struct loop_timer){.call = engine_release_memory, .context = engine};
     engine->is_leading = !options->store;
     engine->dry_run = options->is_dry ? dry_run_new() : NULL;
     publish_new(engine);
@@ -113,7 +113,7 @@ void engine_free(struct engine *engine)
     if (!engine)
         return;
     loop_timer_cancel(engine->loop, &engine->timer);
-    loop_timer_cancel(engine->loop, &engine->batch_timer);
+    loop_timer_cancel(engine->loop, &engine->event_batch_timer);
     loop_timer_cancel(engine->loop, &engine->back_off_timer);
     loop_timer_cancel(engine->loop, &engine->ask_timer);
     resync_stop(engine);
@@ -138,7 +138,7 @@ void engine_free(struct engine *engine)
     queue_free(engine->crowded);
     arena_free(engine->arena);
     arena_free(engine->scratch);
-    free(engine->batch);
+    free(engine->event_batch);
     free(engine);
 }
 
@@ -152,8 +152,8 @@ static bool is_same_to_us(const struct object *old, const struct object *new_)
 }
 
 // Did somebody else write what is ours?
-static bool is_ours_news(const struct engine *engine, size_t controller, const struct object *old,
-                         const struct object *new_)
+static bool has_foreign_write(const struct engine *engine, size_t controller,
+                              const struct object *old, const struct object *new_)
 {
     return engine->controllers[controller].controller->reads_own_writes &&
            !text_equal(object_managed(old), object_managed(new_));
@@ -165,11 +165,11 @@ static bool has_lost_status(const struct object *old, const struct object *new_)
     return object_has_status(old) && !object_has_status(new_);
 }
 
-void engine_batch_add(struct engine *engine, uint32_t id)
+void event_batch_add(struct engine *engine, uint32_t id)
 {
-    mem_reserve(&engine->batch, &engine->batch_capacity, engine->batch_count + 1);
-    engine->batch[engine->batch_count++] = id;
-    engine->keys[id].is_reported = true;
+    mem_reserve(&engine->event_batch, &engine->event_batch_capacity, engine->event_batch_count + 1);
+    engine->event_batch[engine->event_batch_count++] = id;
+    engine->keys[id].is_in_event_batch = true;
 }
 
 static void remember_previous(struct engine *engine, uint32_t id, const struct object *new_)
@@ -192,29 +192,29 @@ static void key_event(struct engine *engine, size_t controller, const struct sto
         id = key_make(engine, controller, object);
         input_index_key(engine, id, NULL, object);
         if (!engine->controllers[controller].shared_model)
-            engine_batch_add(engine, id);
+            event_batch_add(engine, id);
         return;
     }
     struct key *key = &engine->keys[id];
     bool is_wanted = is_gone || key->is_gone || key->is_racing ||
                      has_lost_status(key->object, object) ||
-                     is_ours_news(engine, controller, key->object, object);
-    bool is_news = is_wanted || !is_same_to_us(key->object, object);
+                     has_foreign_write(engine, controller, key->object, object);
+    bool is_changed = is_wanted || !is_same_to_us(key->object, object);
     key->is_racing = false;
     key->is_gone = is_gone;
-    key->is_missed = is_gone && event->is_inferred;
+    key->is_deletion_inferred = is_gone && event->is_inferred;
     input_index_key(engine, id, key->object, object);
     remember_previous(engine, id, object);
     key_set_object(engine, id, object);
-    if (!is_news)
+    if (!is_changed)
         return;
     key_forget_refusal(key);
     if (is_wanted || !engine->controllers[controller].shared_model)
-        engine_batch_add(engine, id);
+        event_batch_add(engine, id);
 }
 
-static void wake_gatherers(struct engine *engine, const struct object *old,
-                           const struct object *new_, bool is_gone)
+static void wake_readers(struct engine *engine, const struct object *old, const struct object *new_,
+                         bool is_gone)
 {
     bool is_same = old && !is_gone && is_same_to_us(old, new_);
     if (!is_same || !text_equal(object_managed(old), object_managed(new_)))
@@ -224,37 +224,37 @@ static void wake_gatherers(struct engine *engine, const struct object *old,
 // Keys that a batch of the store (a pass over a folder, a piece of a list) concerns get their
 // reconciliations when it ends, and keys that read a shared model wait for it, too. Reading a large
 // folder takes long: after so many milliseconds nobody waits any more.
-enum { BATCH_WAIT_MS = 2000 };
+enum { EVENT_BATCH_WAIT_MS = 2000 };
 
-static void open_batch(struct engine *engine)
+static void open_event_batch(struct engine *engine)
 {
-    if (engine->is_batch_open)
+    if (engine->is_event_batch_open)
         return;
-    engine->is_batch_open = true;
-    engine->batch_since_ms = loop_mono_ms(engine->loop);
-    loop_timer_set(engine->loop, &engine->batch_timer, BATCH_WAIT_MS);
+    engine->is_event_batch_open = true;
+    engine->event_batch_since_ms = loop_mono_ms(engine->loop);
+    loop_timer_set(engine->loop, &engine->event_batch_timer, EVENT_BATCH_WAIT_MS);
 }
 
-bool engine_awaits_batch(const struct engine *engine)
+bool event_batch_is_awaited(const struct engine *engine)
 {
-    return engine->is_batch_open &&
-           loop_mono_ms(engine->loop) - engine->batch_since_ms < BATCH_WAIT_MS;
+    return engine->is_event_batch_open &&
+           loop_mono_ms(engine->loop) - engine->event_batch_since_ms < EVENT_BATCH_WAIT_MS;
 }
 
 static void on_event(void *context, const struct store_event *event)
 {
     struct engine *engine = context;
     bool is_gone = event->type == STORE_DELETED;
-    open_batch(engine);
+    open_event_batch(engine);
     arena_reset(engine->arena);
     input_index_object(engine, event->old, is_gone ? NULL : event->object);
     if (!event->is_initial)
-        wake_gatherers(engine, event->old, event->object, is_gone);
+        wake_readers(engine, event->old, event->object, is_gone);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == event->object->kind)
             key_event(engine, i, event);
     shared_model_event(engine, event->object, is_gone);
-    if (!engine_awaits_batch(engine))
+    if (!event_batch_is_awaited(engine))
         engine_schedule(engine);
 }
 
@@ -264,7 +264,7 @@ static void key_file_written(struct engine *engine, size_t controller, const str
     uint32_t id = key_find(engine, controller, object_namespace(object), object_name(object));
     if (id == TABLE_NONE || engine->keys[id].is_gone)
         return;
-    is_same = is_same && !is_ours_news(engine, controller, engine->keys[id].object, object);
+    is_same = is_same && !has_foreign_write(engine, controller, engine->keys[id].object, object);
     input_index_key(engine, id, engine->keys[id].object, object);
     remember_previous(engine, id, object);
     key_set_object(engine, id, object);
@@ -281,7 +281,7 @@ void engine_file_written(struct engine *engine, const struct object *old, const 
     const struct object *kept = object_ref(old);
     arena_reset(engine->arena);
     input_index_object(engine, kept, new_);
-    wake_gatherers(engine, kept, new_, false);
+    wake_readers(engine, kept, new_, false);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == new_->kind)
             key_file_written(engine, i, new_, is_same);
@@ -329,27 +329,27 @@ static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t coun
     engine_schedule(engine);
 }
 
-static void queue_batch(struct engine *engine)
+static void queue_event_batch(struct engine *engine)
 {
     enum queue_level level = engine_is_synced(engine) ? QUEUE_USER : QUEUE_BACKGROUND;
-    queue_by_age(engine, engine->batch, engine->batch_count, level);
-    engine->batch_count = 0;
-    mem_relax(&engine->batch, &engine->batch_capacity);
+    queue_by_age(engine, engine->event_batch, engine->event_batch_count, level);
+    engine->event_batch_count = 0;
+    mem_relax(&engine->event_batch, &engine->event_batch_capacity);
 }
 
 static void on_batch_end(void *context)
 {
     struct engine *engine = context;
-    engine->is_batch_open = false;
-    loop_timer_cancel(engine->loop, &engine->batch_timer);
-    queue_batch(engine);
+    engine->is_event_batch_open = false;
+    loop_timer_cancel(engine->loop, &engine->event_batch_timer);
+    queue_event_batch(engine);
 }
 
-void engine_give_up_batch(struct engine *engine)
+void event_batch_give_up(struct engine *engine)
 {
     // Before all kinds are read nothing is decided, and then the oldest objects come first.
-    if (engine->batch_count && engine_is_synced(engine) && !engine_awaits_batch(engine))
-        queue_batch(engine);
+    if (engine->event_batch_count && engine_is_synced(engine) && !event_batch_is_awaited(engine))
+        queue_event_batch(engine);
 }
 
 static bool all_kinds_synced(const struct engine *engine)
@@ -386,15 +386,15 @@ static bool is_newly_synced(const struct controller_state *controller)
 // What one controller reads may be there though another's is not, or may not be read.
 static void queue_newly_synced(struct engine *engine)
 {
-    bool is_news = false;
+    bool is_any_new = false;
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         struct controller_state *state = &engine->controllers[i];
         bool is_synced = input_is_synced(engine, state->controller);
         state->is_newly_synced = is_synced && !state->is_synced;
         state->is_synced = is_synced;
-        is_news |= state->is_newly_synced;
+        is_any_new |= state->is_newly_synced;
     }
-    if (is_news)
+    if (is_any_new)
         queue_those(engine, is_newly_synced);
 }
 
@@ -551,7 +551,7 @@ void engine_write_cut(const struct engine *engine, struct buffer *out)
 
 bool engine_is_idle(const struct engine *engine)
 {
-    return !(engine->is_turning || engine->exchange_count_all || engine->writes_in_flight ||
+    return !(engine->is_slice_scheduled || engine->exchange_count_all || engine->writes_in_flight ||
              queue_depth(engine->queue) || queue_depth(engine->back_offs) ||
              queue_next_ms(engine->crowded) != INT64_MAX) &&
            shared_models_are_settled(engine);
@@ -574,7 +574,7 @@ static bool is_key_at_rest(const struct key *key)
 static bool is_at_rest(const struct engine *engine)
 {
     if (!engine_is_synced(engine) || engine->exchange_count_all || engine->writes_in_flight ||
-        engine->is_turning || engine->is_batch_open || queue_depth(engine->queue) ||
+        engine->is_slice_scheduled || engine->is_event_batch_open || queue_depth(engine->queue) ||
         queue_next_ms(engine->crowded) != INT64_MAX || questions_are_awaited(engine))
         return false;
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)

@@ -34,7 +34,7 @@ static struct exchange *exchange_new(struct backend *backend, struct session *se
     if (trace)
         snprintf(exchange->trace, sizeof exchange->trace, "%s", trace);
     else
-        engine_trace(backend->engine, exchange->trace);
+        engine_draw_trace(backend->engine, exchange->trace);
     exchange->job.kind = kind;
     exchange->job.arena = arena_new();
     exchange->job.trace = exchange->trace;

@@ -225,6 +225,6 @@ void exchange_end(struct exchange *exchange)
         backend_learn(backend, exchange->job.learned);
     exchange_free(exchange);
     if (backend->provider->lists)
-        engine_release_soon(backend->engine);
+        engine_release_memory_soon(backend->engine);
     engine_schedule(backend->engine);
 }

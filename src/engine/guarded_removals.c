@@ -136,11 +136,11 @@ static struct guarded *guarded_new(const struct backend *backend, const struct r
 
 static void replace_guarded(struct backend *backend, struct guarded *guarded)
 {
-    bool is_news = guarded || backend->guarded;
+    bool is_changed = guarded || backend->guarded;
     guarded_free(backend->guarded);
     backend->guarded = guarded;
     backend->view.guarded_checksum = guarded ? guarded->checksum : NULL;
-    if (is_news)
+    if (is_changed)
         input_wake_watchers(backend);
 }
 

@@ -46,8 +46,8 @@ static bool is_by_identity(const struct input *input)
 }
 
 // What an object offers in an input: by its index function, or its identity.
-static struct strings offers_of(struct engine *engine, const struct input *input,
-                                const struct object *object)
+static struct strings index_keys_of(struct engine *engine, const struct input *input,
+                                    const struct object *object)
 {
     struct strings out = {.arena = engine->arena};
     struct text namespace_ = object_namespace(object);
@@ -116,9 +116,9 @@ static struct join_value *join_get(struct join *join, const char *text)
 static void join_forget(struct join *join, struct join_value *value)
 {
     uint32_t id = (uint32_t)(value - join->values);
-    must(!value->offer_count && !value->key_count);
+    must(!value->object_count && !value->key_count);
     table_remove(&join->by_text, value_hash_of(join, id), id);
-    free(value->offers);
+    free(value->objects);
     free(value->keys);
     free(value->text);
     *value = (struct join_value){0};
@@ -128,9 +128,9 @@ static void join_forget(struct join *join, struct join_value *value)
 void join_done(struct join *join)
 {
     for (size_t i = 0; i < join->slots.end; i++) {
-        for (size_t j = 0; j < join->values[i].offer_count; j++)
-            object_unref(join->values[i].offers[j]);
-        free(join->values[i].offers);
+        for (size_t j = 0; j < join->values[i].object_count; j++)
+            object_unref(join->values[i].objects[j]);
+        free(join->values[i].objects);
         free(join->values[i].keys);
         free(join->values[i].text);
     }
@@ -209,7 +209,7 @@ struct place {
 static void join_tidy(struct engine *engine, const struct place *place, struct join_value *value,
                       const struct changing *changing)
 {
-    if (value->live || value->offer_count)
+    if (value->live || value->object_count)
         return;
     join_sweep(engine, value, place->controller, place->wants, changing);
     if (value->key_count)
@@ -277,13 +277,13 @@ void input_index_key(struct engine *engine, uint32_t id, const struct object *ol
             old, new_);
 }
 
-static void offer_remove(struct join_value *value, const struct object *object)
+static void remove_object(struct join_value *value, const struct object *object)
 {
-    for (size_t i = 0; i < value->offer_count; i++) {
-        if (value->offers[i] != object)
+    for (size_t i = 0; i < value->object_count; i++) {
+        if (value->objects[i] != object)
             continue;
         object_unref(object);
-        value->offers[i] = value->offers[--value->offer_count];
+        value->objects[i] = value->objects[--value->object_count];
         return;
     }
 }
@@ -294,19 +294,19 @@ static void join_index_key(struct engine *engine, const struct place *place,
     struct strings before = {0};
     struct strings after = {0};
     if (old)
-        before = offers_of(engine, place->input, old);
+        before = index_keys_of(engine, place->input, old);
     if (new_)
-        after = offers_of(engine, place->input, new_);
+        after = index_keys_of(engine, place->input, new_);
     for (size_t i = 0; i < after.count; i++) {
         struct join_value *value = join_get(place->join, after.items[i]);
-        mem_reserve(&value->offers, &value->offer_capacity, value->offer_count + 1);
-        value->offers[value->offer_count++] = object_ref(new_);
+        mem_reserve(&value->objects, &value->object_capacity, value->object_count + 1);
+        value->objects[value->object_count++] = object_ref(new_);
     }
     for (size_t i = 0; i < before.count; i++) {
         struct join_value *value = join_find(place->join, before.items[i]);
         if (!value)
             continue;
-        offer_remove(value, old);
+        remove_object(value, old);
         join_tidy(engine, place, value, &nobody);
     }
 }
@@ -336,7 +336,7 @@ static void join_wake(struct engine *engine, struct join *join, size_t controlle
         return;
     join_sweep(engine, value, controller, wants, &nobody);
     for (size_t i = 0; i < value->key_count; i++) {
-        engine->keys[value->keys[i]].is_reported |= engine->is_batch_open;
+        engine->keys[value->keys[i]].is_in_event_batch |= engine->is_event_batch_open;
         key_wake(engine, value->keys[i], QUEUE_USER);
     }
 }
@@ -349,9 +349,9 @@ static void wake_state(struct engine *engine, const struct object *object, bool 
             const struct input *input = &state->controller->inputs[i];
             if (input->kind != object->kind || (is_ours_alone && !input->reads_own_writes))
                 continue;
-            struct strings offers = offers_of(engine, input, object);
-            for (size_t j = 0; j < offers.count; j++)
-                join_wake(engine, &state->joins[i], c, input->lookup_keys, offers.items[j]);
+            struct strings index_keys = index_keys_of(engine, input, object);
+            for (size_t j = 0; j < index_keys.count; j++)
+                join_wake(engine, &state->joins[i], c, input->lookup_keys, index_keys.items[j]);
         }
     }
 }
@@ -519,8 +519,8 @@ static struct input_objects input_one(struct engine *engine, struct join *join,
             continue;
         }
         const struct join_value *value = join_find(join, wants.items[i]);
-        for (size_t j = 0; value && j < value->offer_count; j++)
-            found_add(&found, value->offers[j]);
+        for (size_t j = 0; value && j < value->object_count; j++)
+            found_add(&found, value->objects[j]);
     }
     if (found.count > 1)
         qsort(found.items, found.count, sizeof(const struct object *), compare_age);

@@ -148,7 +148,7 @@ void keys_free(struct engine *engine)
     for (uint32_t id = 0; id < engine->key_slots.end; id++) {
         struct key *key = &engine->keys[id];
         if (key->extra)
-            questions_name(engine, &key->extra->asking, id, NULL, 0);
+            questions_set(engine, &key->extra->asking, id, NULL, 0);
         if (key->object)
             key_release(key);
     }

@@ -301,7 +301,7 @@ static struct asker *take_asker(struct asking *asking, size_t first,
 }
 
 static struct asker *name_one(struct questions *questions, struct asking *before, size_t at,
-                              uint32_t key, const struct question *want, bool *is_news)
+                              uint32_t key, const struct question *want, bool *is_answered)
 {
     must(want->backend && want->name);
     struct content_id id = id_of(want->backend, want->name, want->about);
@@ -312,27 +312,27 @@ static struct asker *name_one(struct questions *questions, struct asking *before
     bool is_new = !asker;
     if (is_new)
         asker = asker_new(question, key);
-    *is_news |= is_new && question->answered_ms;
+    *is_answered |= is_new && question->answered_ms;
     asker_set(questions, asker, want, is_new);
     return asker;
 }
 
-bool questions_name(struct engine *engine, struct asking *asking, uint32_t key,
-                    const struct question *wants, size_t count)
+bool questions_set(struct engine *engine, struct asking *asking, uint32_t key,
+                   const struct question *wants, size_t count)
 {
     struct asking before = *asking;
-    bool is_news = false;
+    bool is_answered = false;
     if (!count && !before.count)
         return false;
     asking->askers = count ? mem_new_array(struct asker *, count) : NULL;
     asking->count = count;
     for (size_t i = 0; i < count; i++)
-        asking->askers[i] = name_one(engine->questions, &before, i, key, &wants[i], &is_news);
+        asking->askers[i] = name_one(engine->questions, &before, i, key, &wants[i], &is_answered);
     for (size_t i = 0; i < before.count; i++)
         if (before.askers[i])
             asker_free(engine->questions, before.askers[i]);
     free(before.askers);
-    return is_news;
+    return is_answered;
 }
 
 // ---- what was answered --------------------------------------------------------------------------

@@ -26,8 +26,8 @@ void questions_stop(struct questions *questions); // none is asked from now on
 
 // Names these in place of those named before; `key` (NO_ID: none) is woken when one of the answers
 // changes. True: one that was not named before has an answer already.
-bool questions_name(struct engine *engine, struct asking *asking, uint32_t key,
-                    const struct question *wants, size_t count);
+bool questions_set(struct engine *engine, struct asking *asking, uint32_t key,
+                   const struct question *wants, size_t count);
 void questions_fill_snapshot(const struct asking *asking, struct snapshot *snapshot);
 // True while a question other than health has never been answered and soon will be.
 bool questions_are_awaited(const struct engine *engine);

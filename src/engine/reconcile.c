@@ -12,11 +12,11 @@ enum {
     SLICE_MS = 5,
     CLOCK_LEAP_MS = 5000,
     FLOOD_RECONCILES = 1000,
-    FLOOD_REST_MS = 1000,
-    IDLE_REST_MS = 150 * 1000, // connections that idle are closed by then
+    RELEASE_AFTER_FLOOD_MS = 1000,
+    RELEASE_AFTER_IDLE_MS = 150 * 1000, // connections that idle are closed by then
 };
 
-void engine_trace(struct engine *engine, char out[33])
+void engine_draw_trace(struct engine *engine, char out[33])
 {
     uint8_t octets[16];
     random_fill(engine->options.world->random, octets, sizeof octets);
@@ -26,7 +26,7 @@ void engine_trace(struct engine *engine, char out[33])
 // ---- deciding -----------------------------------------------------------------------------------
 
 // A copy, so that each round of decide() sees it; the text goes when they are over.
-static void take_whole(struct engine *engine, uint32_t id, struct snapshot *snapshot)
+static void fill_whole(struct engine *engine, uint32_t id, struct snapshot *snapshot)
 {
     struct key_extra *extra = engine->keys[id].extra;
     if (!extra || !extra->was_read)
@@ -61,7 +61,7 @@ static void fill_snapshot(struct engine *engine, uint32_t id, const char *trace,
         questions_fill_snapshot(&key->extra->asking, snapshot);
     publish_fill_snapshot(engine, id, snapshot);
     registry_fill_receipts(engine, id, snapshot);
-    take_whole(engine, id, snapshot);
+    fill_whole(engine, id, snapshot);
 }
 
 static void forget_whole(struct engine *engine, uint32_t id)
@@ -74,7 +74,7 @@ static void forget_whole(struct engine *engine, uint32_t id)
     extra->was_read = false;
 }
 
-static bool key_wants(const struct key_extra *extra, const struct backend *backend)
+static bool key_has_backend(const struct key_extra *extra, const struct backend *backend)
 {
     for (size_t i = 0; i < extra->backend_count; i++)
         if (extra->backends[i] == backend)
@@ -86,12 +86,12 @@ static bool key_wants(const struct key_extra *extra, const struct backend *backe
 static void release_backends(struct key *key, uint32_t id, struct backend *const *old, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!key_wants(key->extra, old[i]) && backend_is_owned_by(old[i], id))
+        if (!key_has_backend(key->extra, old[i]) && backend_is_owned_by(old[i], id))
             backend_release(old[i]);
 }
 
 // One that is refused shows why in its view.
-static void keep_backends(struct engine *engine, uint32_t id, const struct decision *decision)
+static void set_backends(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
     if (!decision->backend_count && !(key->extra && key->extra->backend_count))
@@ -106,12 +106,12 @@ static void keep_backends(struct engine *engine, uint32_t id, const struct decis
     release_backends(key, id, old, old_count);
 }
 
-static bool name_questions(struct engine *engine, uint32_t id, const struct decision *decision)
+static bool set_questions(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
     return (key->extra || decision->question_count) &&
-           questions_name(engine, &key_extra(key)->asking, id, decision->questions,
-                          decision->question_count);
+           questions_set(engine, &key_extra(key)->asking, id, decision->questions,
+                         decision->question_count);
 }
 
 // Decides again as long as a decision changes what the next snapshot shows: receipts of its own
@@ -129,10 +129,10 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         fill_snapshot(engine, id, trace, &snapshot);
         *decision = (struct decision){0};
         controller->decide(&snapshot, shared_model_of(engine, id), decision);
-        keep_backends(engine, id, decision);
-        bool is_answered = name_questions(engine, id, decision);
-        bool is_news = registry_submit(engine, id, decision->claims, decision->claim_count);
-        if ((!is_news && !is_answered) || registry_awaits_plan(engine, id))
+        set_backends(engine, id, decision);
+        bool is_answered = set_questions(engine, id, decision);
+        bool is_changed = registry_submit(engine, id, decision->claims, decision->claim_count);
+        if ((!is_changed && !is_answered) || registry_awaits_plan(engine, id))
             return;
     }
 }
@@ -143,8 +143,8 @@ static void reconcile_forget(struct engine *engine, uint32_t id)
 {
     const struct key *key = &engine->keys[id];
     registry_submit(engine, id, NULL, 0);
-    keep_backends(engine, id, &(struct decision){0});
-    name_questions(engine, id, &(struct decision){0});
+    set_backends(engine, id, &(struct decision){0});
+    set_questions(engine, id, &(struct decision){0});
     input_index_key(engine, id, key->object, NULL);
     publish_forget(engine, id);
     key_forget(engine, id);
@@ -156,14 +156,14 @@ static bool leave_to_guard(struct engine *engine, uint32_t id)
 {
     const struct key *key = &engine->keys[id];
     size_t opener = engine->controllers[key->controller].opener;
-    if (!key->is_missed || !engine->controllers[opener].controller->open)
+    if (!key->is_deletion_inferred || !engine->controllers[opener].controller->open)
         return false;
     backends_list_anew(engine, opener);
     reconcile_forget(engine, id);
     return true;
 }
 
-static void settle_previous(struct engine *engine, uint32_t id)
+static void forget_previous_if_settled(struct engine *engine, uint32_t id)
 {
     struct key *key = &engine->keys[id];
     if (!key->extra || !key->extra->previous || !registry_is_settled(engine, id))
@@ -193,7 +193,7 @@ static uint64_t reported_hash(const struct decision *decision)
 }
 
 // Events and lines are those of the last decision, which no status remembers. Remembers them.
-static bool is_reported(struct engine *engine, uint32_t id, const struct decision *decision)
+static bool is_same_report(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
     if (decision->status || key->object->kind->has_status)
@@ -209,19 +209,19 @@ static bool is_reported(struct engine *engine, uint32_t id, const struct decisio
 static void report_at_once(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     autofree struct report *report =
-        is_reported(engine, id, decision) ? NULL : report_new(decision);
+        is_same_report(engine, id, decision) ? NULL : report_new(decision);
     report_send(engine, report, engine->keys[id].object);
 }
 
 // What was refused is not written again before its time, nor by the reconciliation that reports the
 // refusal, however late that comes: the first one that asks.
-static bool hold_back(const struct engine *engine, const struct key *key)
+static bool must_wait_after_refusal(const struct engine *engine, const struct key *key)
 {
     struct key_extra *extra = key->extra;
     if (!extra || !extra->refused)
         return false;
-    bool is_untold = extra->is_refusal_untold;
-    extra->is_refusal_untold = false;
+    bool is_untold = extra->is_refusal_unreported;
+    extra->is_refusal_unreported = false;
     return is_untold || extra->refused_until_ms > loop_mono_ms(engine->loop);
 }
 
@@ -229,8 +229,8 @@ static bool hold_back(const struct engine *engine, const struct key *key)
 static bool is_refusal_over(const struct key *key, const struct decision *decision)
 {
     return key->extra && key->extra->refused && !decision->metadata_change_count &&
-           !decision->object_count && !write_back_adds_finalizer(key->object, decision) &&
-           !write_back_removes_finalizer(key->object, decision);
+           !decision->object_count && !decision_adds_finalizer(key->object, decision) &&
+           !decision_removes_finalizer(key->object, decision);
 }
 
 static void write_decision(struct engine *engine, uint32_t id, const struct decision *decision)
@@ -247,10 +247,10 @@ static void write_decision(struct engine *engine, uint32_t id, const struct deci
         key_after(engine, id, key->extra->write_not_before_ms);
         return;
     }
-    if (hold_back(engine, key))
+    if (must_wait_after_refusal(engine, key))
         key_after(engine, id, key->extra->refused_until_ms);
-    else if (write_back_ahead(engine, id, decision) ||
-             write_back_finalizer_away(engine, id, decision) ||
+    else if (write_back_metadata(engine, id, decision) ||
+             write_back_remove_finalizer(engine, id, decision) ||
              owned_objects_write(engine, id, decision))
         return;
     if (!write_back_status(engine, id, decision))
@@ -297,8 +297,8 @@ void reconcile_key(struct engine *engine, uint32_t id)
         leave_to_guard(engine, id) || registry_awaits_plan(engine, id))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
-    engine->keys[id].is_reported = false;
-    engine_trace(engine, trace);
+    engine->keys[id].is_in_event_batch = false;
+    engine_draw_trace(engine, trace);
     engine->reconciles_since_release++;
     engine->keys[id].is_seen = true;
     queue_cancel_timer(engine->queue, id);
@@ -311,14 +311,14 @@ void reconcile_key(struct engine *engine, uint32_t id)
     forget_whole(engine, id);
     key_metrics_count(engine, id, &decision);
     if (engine->dry_run)
-        dry_run_note(engine->dry_run, id, &decision);
+        dry_run_remember(engine->dry_run, id, &decision);
     engine_guard_approve(engine, decision.approval);
     if (engine->keys[id].is_gone && !decision.claim_count && !decision.backend_count) {
         reconcile_forget(engine, id);
         return;
     }
     publish_decision(engine, id, &decision.publication);
-    settle_previous(engine, id);
+    forget_previous_if_settled(engine, id);
     if (decision.wake_ms)
         key_after(engine, id,
                   loop_mono_ms(engine->loop) + decision.wake_ms - loop_unix_ms(engine->loop));
@@ -362,9 +362,9 @@ static bool may_go_on(const struct engine *engine)
 }
 
 // Some of what the key reads may still come in the batch under way.
-static bool is_part_of_batch(const struct engine *engine, uint32_t id)
+static bool is_part_of_event_batch(const struct engine *engine, uint32_t id)
 {
-    return engine->keys[id].is_reported || shared_model_of(engine, id);
+    return engine->keys[id].is_in_event_batch || shared_model_of(engine, id);
 }
 
 static void take_reconciles(struct engine *engine)
@@ -378,8 +378,8 @@ static void take_reconciles(struct engine *engine)
         histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
         if (engine->keys[id].is_writing)
             engine->keys[id].is_dirty = true;
-        else if (engine_awaits_batch(engine) && is_part_of_batch(engine, id))
-            engine_batch_add(engine, id);
+        else if (event_batch_is_awaited(engine) && is_part_of_event_batch(engine, id))
+            event_batch_add(engine, id);
         else
             reconcile_key(engine, id);
         if (loop_mono_ms(engine->loop) - begun_ms > SLICE_MS)
@@ -387,26 +387,26 @@ static void take_reconciles(struct engine *engine)
     }
 }
 
-void engine_release(void *context)
+void engine_release_memory(void *context)
 {
     struct engine *engine = context;
     if (engine->reconciles_since_release >= FLOOD_RECONCILES)
-        loop_timer_set(engine->loop, &engine->release_timer, IDLE_REST_MS);
+        loop_timer_set(engine->loop, &engine->release_timer, RELEASE_AFTER_IDLE_MS);
     engine->reconciles_since_release = 0;
     mem_release();
 }
 
-void engine_release_soon(struct engine *engine)
+void engine_release_memory_soon(struct engine *engine)
 {
-    loop_timer_set(engine->loop, &engine->release_timer, FLOOD_REST_MS);
+    loop_timer_set(engine->loop, &engine->release_timer, RELEASE_AFTER_FLOOD_MS);
 }
 
 // Many reconciliations take much memory for a while. It goes back to the system when they are over,
 // and once more when the connections that they opened are closed.
-static void watch_flood(struct engine *engine)
+static void release_after_flood(struct engine *engine)
 {
     if (engine->reconciles_since_release >= FLOOD_RECONCILES)
-        engine_release_soon(engine);
+        engine_release_memory_soon(engine);
 }
 
 // When the wall clock leaps ahead no time has passed, so durations count from here. (A clock that
@@ -424,16 +424,16 @@ static void watch_clock(struct engine *engine)
 
 bool engine_is_decided(const struct engine *engine)
 {
-    return !engine->is_batch_open && !queue_depth(engine->queue) &&
+    return !engine->is_event_batch_open && !queue_depth(engine->queue) &&
            queue_next_ms(engine->crowded) == INT64_MAX && shared_models_are_settled(engine);
 }
 
 static void slice(void *context)
 {
     struct engine *engine = context;
-    engine->is_turning = false;
+    engine->is_slice_scheduled = false;
     watch_clock(engine);
-    engine_give_up_batch(engine);
+    event_batch_give_up(engine);
     retry_after_back_off(engine);
     registry_plan_crowded(engine);
     take_reconciles(engine);
@@ -442,7 +442,7 @@ static void slice(void *context)
     catalogs_update(engine);
     engine_guard_ask(engine);
     backends_sweep(engine);
-    watch_flood(engine);
+    release_after_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);
     int64_t now_ms = loop_mono_ms(engine->loop);
     bool is_due = next_ms <= now_ms; // if the store is full, its store_sink.room goes on with it
@@ -455,7 +455,7 @@ static void slice(void *context)
         engine->is_first_pass_done = true;
         published_complete(engine->published);
         zone_files_tidy(engine);
-        engine_release(engine);
+        engine_release_memory(engine);
     }
     engine_maybe_stopped(engine);
     engine_maybe_rested(engine);
@@ -463,8 +463,8 @@ static void slice(void *context)
 
 void engine_schedule(struct engine *engine)
 {
-    if (engine->is_turning)
+    if (engine->is_slice_scheduled)
         return;
-    engine->is_turning = true;
+    engine->is_slice_scheduled = true;
     loop_defer(engine->loop, slice, engine);
 }

@@ -166,7 +166,7 @@ void shared_model_renew(struct engine *engine, struct shared_model_state *state)
 // Amid a batch what it works out would be of half a file, say.
 void shared_models_settle(struct engine *engine)
 {
-    for (size_t i = 0; i < engine->shared_model_count && !engine_awaits_batch(engine); i++) {
+    for (size_t i = 0; i < engine->shared_model_count && !event_batch_is_awaited(engine); i++) {
         struct shared_model_state *state = &engine->shared_models[i];
         if (!state->is_dirty || !shared_model_is_synced(engine, state->shared_model))
             continue;

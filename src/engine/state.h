@@ -76,9 +76,9 @@ struct key_extra {
     unsigned write_failures;     // in a row, of one kind:
     enum fault write_failure;    // this one
     int64_t write_not_before_ms; // mono: the store asked us to slow down
-    struct error *refused;    // why the last write-ahead was refused, if waiting does not mend it
-    int64_t refused_until_ms; // mono: when it is tried again
-    bool is_refusal_untold;   // the next reconciliation reports it, and writes nothing else
+    struct error *refused;      // why the last write-ahead was refused, if waiting does not mend it
+    int64_t refused_until_ms;   // mono: when it is tried again
+    bool is_refusal_unreported; // the next reconciliation reports it, and writes nothing else
 };
 
 struct key {
@@ -87,13 +87,14 @@ struct key {
     uint32_t first_claim;
     uint16_t key_metrics_row; // of its controller, from 1; 0: counted nowhere
     uint8_t controller;
-    bool is_writing : 1;  // a store call is under way
-    bool is_dirty : 1;    // wants a reconciliation when that ends
-    bool is_racing : 1;   // somebody wrote first: the next event gives a reconciliation
-    bool is_seen : 1;     // had its first reconciliation
-    bool is_gone : 1;     // the object was deleted: forgotten as soon as its decision is empty
-    bool is_missed : 1;   // the same, and no watch reported it: a listing lacked the object
-    bool is_reported : 1; // an event of the batch under way concerns it
+    bool is_writing : 1; // a store call is under way
+    bool is_dirty : 1;   // wants a reconciliation when that ends
+    bool is_racing : 1;  // somebody wrote first: the next event gives a reconciliation
+    bool is_seen : 1;    // had its first reconciliation
+    bool is_gone : 1;    // the object was deleted: forgotten as soon as its decision is empty
+    bool
+        is_deletion_inferred : 1; // the same, and no watch reported it: a listing lacked the object
+    bool is_in_event_batch : 1;   // an event of the batch under way concerns it
 };
 
 // ---- joins: which keys look up which string -----------------------------------------------------
@@ -106,9 +107,9 @@ struct join_value {
     size_t key_count;
     size_t key_capacity;
     size_t live; // keys that look it up now
-    const struct object **offers;
-    size_t offer_count;
-    size_t offer_capacity;
+    const struct object **objects;
+    size_t object_count;
+    size_t object_capacity;
 };
 struct join {
     struct join_value *values;
@@ -235,7 +236,7 @@ struct engine {
     struct histogram work_seconds;
     uint64_t write_retries;
     struct loop_timer timer;
-    bool is_turning; // a slice is scheduled
+    bool is_slice_scheduled; // a slice is scheduled
 
     struct claim *claims;
     size_t claim_capacity;
@@ -260,12 +261,12 @@ struct engine {
     size_t busy_capacity;
     struct slots busy_slots;
 
-    bool is_batch_open;
-    int64_t batch_since_ms;        // mono: when it was opened
-    struct loop_timer batch_timer; // it is late
-    uint32_t *batch;               // keys of the event batch under way
-    size_t batch_count;
-    size_t batch_capacity;
+    bool is_event_batch_open;
+    int64_t event_batch_since_ms;        // mono: when it was opened
+    struct loop_timer event_batch_timer; // it is late
+    uint32_t *event_batch;               // keys of the event batch under way
+    size_t event_batch_count;
+    size_t event_batch_capacity;
 
     LIST_OF(struct write) writes; // store calls under way
     struct ledger_calls ledger_calls;
@@ -296,11 +297,11 @@ struct busy_name {
 void engine_file_written(struct engine *engine, const struct object *old,
                          const struct object *new_);
 // The key is reconciled when the batch of events under way is over, or takes too long.
-void engine_batch_add(struct engine *engine, uint32_t id);
+void event_batch_add(struct engine *engine, uint32_t id);
 // True while a batch is under way that does not take too long.
-bool engine_awaits_batch(const struct engine *engine);
+bool event_batch_is_awaited(const struct engine *engine);
 // Queues the keys of a batch that takes too long.
-void engine_give_up_batch(struct engine *engine);
+void event_batch_give_up(struct engine *engine);
 // True if we lead by a lease that has not run out. Must be asked before anything is sent elsewhere.
 bool engine_may_write(const struct engine *engine);
 // Calls what engine_stop() was given, if nothing is left to wait for.
@@ -457,7 +458,7 @@ void dry_run_free(struct dry_run *run); // NULL is fine
 void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand);
 void dry_run_add(struct dry_run *run, const struct engine_change *change);
 // Remembers the obstacle and the zone of the key's last decision.
-void dry_run_note(struct dry_run *run, uint32_t key, const struct decision *decision);
+void dry_run_remember(struct dry_run *run, uint32_t key, const struct decision *decision);
 // The change of a claim; `set` is borrowed.
 struct engine_change engine_change_of(const struct engine *engine, uint32_t claim,
                                       enum change_op op, const struct record_set *set);
@@ -501,9 +502,9 @@ void change_log_approved(const struct backend *backend);
 // Logs that so many strays stay, because objects that may claim them can't be read.
 void change_log_unread(const struct backend *backend, size_t count);
 void change_log_stall(const struct backend *backend, const struct error *error);
-// `is_news`: the trouble has changed.
+// `is_changed`: the trouble has changed.
 void change_log_trouble(const struct backend *backend, const struct error *error, unsigned count,
-                        bool is_news);
+                        bool is_changed);
 
 // resync.c
 void resync_start(struct engine *engine);
@@ -538,7 +539,7 @@ bool engine_is_decided(const struct engine *engine);
 // may be under way.
 void reconcile_key(struct engine *engine, uint32_t key);
 // Draws a new trace id: 32 hex digits.
-void engine_trace(struct engine *engine, char out[33]);
+void engine_draw_trace(struct engine *engine, char out[33]);
 // Gives memory back to the system.
-void engine_release(void *engine);
-void engine_release_soon(struct engine *engine); // after an exchange that took much
+void engine_release_memory(void *engine);
+void engine_release_memory_soon(struct engine *engine); // after an exchange that took much

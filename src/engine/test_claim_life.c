@@ -109,7 +109,7 @@ static int rig_open(void **state)
                                   .loop = virtual_loop_new(1767225600000),
                                   .back_offs = queue_new(),
                                   .claim_slab = slab_new(),
-                                  .is_turning = true};
+                                  .is_slice_scheduled = true};
     *state = rig;
     return 0;
 }

@@ -82,7 +82,7 @@ static void remember_refusal(struct engine *engine, uint32_t id, const struct er
         extra->refused = mem_new_of(struct error);
     *extra->refused = *error;
     extra->refused_until_ms = loop_mono_ms(engine->loop) + retry_delay(extra, error);
-    extra->is_refusal_untold = true;
+    extra->is_refusal_unreported = true;
     key_wake(engine, id, QUEUE_USER);
 }
 
@@ -169,20 +169,20 @@ static void write_done(void *context, const struct store_reply *reply)
     engine_schedule(engine);
 }
 
-bool write_back_adds_finalizer(const struct object *object, const struct decision *decision)
+bool decision_adds_finalizer(const struct object *object, const struct decision *decision)
 {
     return decision->finalizer == FINALIZER_ADD && !object->has_finalizer;
 }
 
-bool write_back_removes_finalizer(const struct object *object, const struct decision *decision)
+bool decision_removes_finalizer(const struct object *object, const struct decision *decision)
 {
     return decision->finalizer == FINALIZER_REMOVE && object->has_finalizer;
 }
 
-bool write_back_ahead(struct engine *engine, uint32_t id, const struct decision *decision)
+bool write_back_metadata(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     const struct object *object = engine->keys[id].object;
-    bool adds = write_back_adds_finalizer(object, decision);
+    bool adds = decision_adds_finalizer(object, decision);
     if (!adds && !decision->metadata_change_count)
         return false;
     struct metadata_change metadata_changes[DECISION_METADATA_CHANGES_MAX];
@@ -201,10 +201,11 @@ bool write_back_ahead(struct engine *engine, uint32_t id, const struct decision 
     return true;
 }
 
-bool write_back_finalizer_away(struct engine *engine, uint32_t id, const struct decision *decision)
+bool write_back_remove_finalizer(struct engine *engine, uint32_t id,
+                                 const struct decision *decision)
 {
     const struct object *object = engine->keys[id].object;
-    if (!write_back_removes_finalizer(object, decision))
+    if (!decision_removes_finalizer(object, decision))
         return false;
     struct write *write = write_new(engine, id, decision);
     write->wants_reconcile = !object->deleted_s;

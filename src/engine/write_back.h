@@ -11,10 +11,11 @@
 // reconciliation that the end of the call wakes. Each function returns false when there was nothing
 // to send.
 
-bool write_back_adds_finalizer(const struct object *object, const struct decision *decision);
-bool write_back_removes_finalizer(const struct object *object, const struct decision *decision);
-bool write_back_ahead(struct engine *engine, uint32_t id, const struct decision *decision);
-bool write_back_finalizer_away(struct engine *engine, uint32_t id, const struct decision *decision);
+bool decision_adds_finalizer(const struct object *object, const struct decision *decision);
+bool decision_removes_finalizer(const struct object *object, const struct decision *decision);
+bool write_back_metadata(struct engine *engine, uint32_t id, const struct decision *decision);
+bool write_back_remove_finalizer(struct engine *engine, uint32_t id,
+                                 const struct decision *decision);
 // Reads the whole object for the next reconciliation, if the decision wants it.
 bool write_back_read_whole(struct engine *engine, uint32_t id, const struct decision *decision);
 bool write_back_status(struct engine *engine, uint32_t id, const struct decision *decision);
