@@ -9,8 +9,8 @@ static const char *trouble_of(const struct backend_view *view, int64_t now_ms)
         return "is not used yet";
     if (view->fault.fault != FAULT_NONE)
         return view->fault.text;
-    if (view->trouble.fault != FAULT_NONE)
-        return view->trouble.text;
+    if (view->unavailable.fault != FAULT_NONE)
+        return view->unavailable.text;
     if (!view->answered_s)
         return "has not answered yet";
     if (view->stalled_ms && now_ms - view->stalled_ms >= STALLED_MS)

@@ -192,10 +192,10 @@ static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
     proposal_add_obstacle(collecting->out, obstacle);
 }
 
-static void add_trouble(void *context, const struct engine_trouble *trouble)
+static void add_degraded(void *context, const struct engine_degraded_backend *degraded)
 {
     const struct collecting *collecting = context;
-    proposal_add_trouble(collecting->out, trouble);
+    proposal_add_trouble(collecting->out, degraded);
 }
 
 static void add_refused(void *context, const char *text)
@@ -217,7 +217,7 @@ static bool input(struct stage *stage, struct proposal *out, struct error *err)
         .refused = add_refused, .gone = add_gone, .context = &collecting};
     const struct engine_plan_calls calls = {.change = add_change,
                                             .obstacle = add_obstacle,
-                                            .trouble = add_trouble,
+                                            .degraded = add_degraded,
                                             .context = &collecting};
     engine_plan(stage->engine, &calls);
     if (!setup_read_folder(stage->dry_run->setup, out->arena, &reader, err))

@@ -50,8 +50,8 @@ static void explain_waiting(const struct crew *crew)
             continue;
         }
         const struct backend_view *view = engine_backend(crew->engine, plan->changes[i].backend);
-        if (result->end == CARRY_WAITING && view && view->trouble.fault != FAULT_NONE)
-            result->text = arena_copy_text(plan->arena, view->trouble.text);
+        if (result->end == CARRY_WAITING && view && view->unavailable.fault != FAULT_NONE)
+            result->text = arena_copy_text(plan->arena, view->unavailable.text);
     }
 }
 

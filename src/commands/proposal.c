@@ -89,7 +89,7 @@ void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstac
     };
 }
 
-void proposal_add_trouble(struct proposal *proposal, const struct engine_trouble *trouble)
+void proposal_add_trouble(struct proposal *proposal, const struct engine_degraded_backend *trouble)
 {
     const struct error *error = trouble->error;
     const char *backend = arena_copy_text(proposal->arena, trouble->backend);

@@ -89,7 +89,7 @@ void proposal_add_zone(struct proposal *proposal, enum engine_act act,
                        const struct proposal_zone *zone, const struct kind *kind,
                        const char *namespace_, const char *object);
 void proposal_add_obstacle(struct proposal *proposal, const struct engine_obstacle *obstacle);
-void proposal_add_trouble(struct proposal *proposal, const struct engine_trouble *trouble);
+void proposal_add_trouble(struct proposal *proposal, const struct engine_degraded_backend *trouble);
 void proposal_add_refused(struct proposal *proposal, const char *text);
 // All is added: puts it in order, counts, and takes the SHA-256 of its changes as JSON.
 void proposal_close(struct proposal *proposal);

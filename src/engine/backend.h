@@ -33,7 +33,7 @@ bool backend_has_sendable(const struct backend *backend); // something due that 
 // The same, or what stands at the server is not known yet.
 bool backend_is_unread(const struct backend *backend);
 // The provider said why nothing can be done there now, and the backend waits before it tries again.
-bool backend_rests_in_trouble(const struct backend *backend);
+bool backend_is_unavailable(const struct backend *backend);
 void backend_queue(struct backend *backend, uint32_t claim); // due now
 void backend_unqueue(struct backend *backend, uint32_t claim);
 bool backend_has_queued(const struct backend *backend, uint32_t claim); // the claim is in its queue
@@ -73,7 +73,7 @@ void backends_sweep(struct engine *engine); // frees those that nothing needs an
 void backends_free(struct engine *engine);
 // Says why nothing can be done at the backend now (NULL: it can), and wakes the keys that use it.
 // With `rests` it waits before it tries again.
-void backend_handle_trouble(struct backend *backend, const struct error *trouble, bool rests);
+void backend_set_unavailable(struct backend *backend, const struct error *why, bool waits);
 // This replica begins to lead, or ceases to.
 void backends_lead(struct engine *engine, bool is_leading);
 // Begins the last exchanges of sessions. False: none is left to begin.

@@ -116,70 +116,71 @@ void backend_judge(struct backend *backend, const struct job *job, const char *t
         share_failure(backend, error, trace);
 }
 
-// ---- trouble ------------------------------------------------------------------------------------
+// ---- why nothing can be done there --------------------------------------------------------------
 
-enum { TROUBLE_AGAIN_MS = 5 * 60 * 1000 };
+enum { REPORT_AGAIN_MS = 5 * 60 * 1000 };
 
-static void report_trouble(struct backend *backend, bool is_changed)
+static void report_unavailable(struct backend *backend, bool is_changed)
 {
     int64_t now_ms = loop_mono_ms(backend->engine->loop);
-    backend->troubles_untold++;
-    if (!is_changed && now_ms - backend->trouble_reported_ms < TROUBLE_AGAIN_MS)
+    backend->failures_unreported++;
+    if (!is_changed && now_ms - backend->unavailable_reported_ms < REPORT_AGAIN_MS)
         return;
-    change_log_trouble(backend, &backend->view.trouble, backend->troubles_untold, is_changed);
-    backend->trouble_reported_ms = now_ms;
-    backend->troubles_untold = 0;
+    change_log_unavailable(backend, &backend->view.unavailable, backend->failures_unreported,
+                           is_changed);
+    backend->unavailable_reported_ms = now_ms;
+    backend->failures_unreported = 0;
 }
 
-static void end_trouble(struct backend *backend)
+static void set_available(struct backend *backend)
 {
     backend->view.stalled_ms = 0;
-    if (backend->view.trouble.fault == FAULT_NONE)
+    if (backend->view.unavailable.fault == FAULT_NONE)
         return;
-    error_clear(&backend->view.trouble);
-    backend->troubles_untold = 0;
+    error_clear(&backend->view.unavailable);
+    backend->failures_unreported = 0;
     input_wake_backend(backend);
 }
 
-static void backend_rest(struct backend *backend, const struct error *trouble)
+static void backend_wait(struct backend *backend, const struct error *why)
 {
-    int64_t rest_ms = trouble->retry_ms > 0 ? trouble->retry_ms : 1;
-    backend->blocked_until_ms = loop_mono_ms(backend->engine->loop) + rest_ms;
+    int64_t wait_ms = why->retry_ms > 0 ? why->retry_ms : 1;
+    backend->blocked_until_ms = loop_mono_ms(backend->engine->loop) + wait_ms;
     backend_ask_now(backend);
 }
 
 // It may pass by itself: told once.
-static void stall(struct backend *backend, const struct error *trouble)
+static void stall(struct backend *backend, const struct error *why)
 {
     if (backend->view.stalled_ms)
         return;
     backend->view.stalled_ms = loop_mono_ms(backend->engine->loop);
-    change_log_stall(backend, trouble);
+    change_log_stall(backend, why);
 }
 
-void backend_handle_trouble(struct backend *backend, const struct error *trouble, bool rests)
+void backend_set_unavailable(struct backend *backend, const struct error *why, bool waits)
 {
-    if (!trouble) {
-        end_trouble(backend);
+    if (!why) {
+        set_available(backend);
         return;
     }
-    bool is_changed = strcmp(backend->view.trouble.reason, trouble->reason) != 0;
-    if (rests)
-        backend_rest(backend, trouble);
-    if (!*trouble->reason) {
-        stall(backend, trouble);
+    bool is_changed = strcmp(backend->view.unavailable.reason, why->reason) != 0;
+    if (waits)
+        backend_wait(backend, why);
+    if (!*why->reason) {
+        stall(backend, why);
         return;
     }
     backend->view.stalled_ms = 0;
-    backend->view.trouble = *trouble;
-    report_trouble(backend, is_changed);
+    backend->view.unavailable = *why;
+    report_unavailable(backend, is_changed);
     if (is_changed)
         input_wake_backend(backend);
 }
 
-bool backend_rests_in_trouble(const struct backend *backend)
+bool backend_is_unavailable(const struct backend *backend)
 {
-    return backend->view.trouble.fault != FAULT_NONE &&
+    return backend->view.unavailable.fault != FAULT_NONE &&
            backend->blocked_until_ms > loop_mono_ms(backend->engine->loop);
 }
 

@@ -85,10 +85,10 @@ struct backend {
     bool is_unread_reported;      // that strays stay, as objects that may claim them can't be read
     size_t owned;                 // record sets of ours there, by the last list
     struct guard guard;
-    bool is_guard_recalled;      // from the ledger
-    struct guarded *guarded;     // the removals that it holds back, and the approved ones; or NULL
-    int64_t trouble_reported_ms; // mono
-    unsigned troubles_untold;
+    bool is_guard_recalled;  // from the ledger
+    struct guarded *guarded; // the removals that it holds back, and the approved ones; or NULL
+    int64_t unavailable_reported_ms; // mono
+    unsigned failures_unreported;
     uint64_t repaired;
     int64_t blocked_until_ms; // mono: the server asked us to wait until then
     unsigned transport_failures;
@@ -120,7 +120,7 @@ struct batch {
 // write_ahead.c: the ledger of what the backend cannot mark as ours itself.
 void write_ahead_open(struct backend *backend); // its session was opened
 // Why it can be neither read nor written, or NULL.
-const struct error *write_ahead_trouble(const struct backend *backend);
+const struct error *write_ahead_why_degraded(const struct backend *backend);
 
 // backend_queue.c
 void backend_timer(void *context);

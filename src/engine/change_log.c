@@ -195,12 +195,12 @@ void change_log_stall(const struct backend *backend, const struct error *error)
              LOG_TEXT("error", error->text), LOG_END);
 }
 
-void change_log_trouble(const struct backend *backend, const struct error *error, unsigned count,
-                        bool is_changed)
+void change_log_unavailable(const struct backend *backend, const struct error *error,
+                            unsigned count, bool is_changed)
 {
     const struct change_messages *messages = messages_of(backend);
     log_line(backend->engine->log, LOG_ERROR,
-             messages ? messages->failed : "the backend is in trouble", backend_attr(backend),
+             messages ? messages->failed : "the backend is unavailable", backend_attr(backend),
              LOG_TEXT("error", error->text), LOG_INT("count", count), LOG_END);
     if (is_changed)
         note(backend, error->reason, error->text);

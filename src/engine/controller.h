@@ -121,13 +121,14 @@ struct shared_model {
 
 // A backend as decisions see it.
 struct backend_view {
-    const char *name;     // "class-home"
-    bool is_open;         // it has a session
-    bool is_lingering;    // its owner is gone or unusable; REMOVEs go on for a while
-    const char *registry; // normalised server URL
-    struct error fault;   // why SETs can't be sent; fault NONE: they can
-    struct error trouble; // why nothing can be done there now; fault NONE: it can
-    int64_t stalled_ms;   // mono: since when nothing could be done, too recent for a trouble; 0
+    const char *name;           // "class-home"
+    bool is_open;               // it has a session
+    bool is_lingering;          // its owner is gone or unusable; REMOVEs go on for a while
+    const char *registry;       // normalised server URL
+    struct error fault;         // why SETs can't be sent; fault NONE: they can
+    struct error unavailable;   // why nothing can be done there now; fault NONE: it can
+    int64_t stalled_ms;         // mono: since when nothing could be done, too recently to count as
+                                // unavailable; 0
     const struct value *answer; // the last health answer's map, or NULL
     int64_t answered_s;         // Unix; 0: never
     bool is_answer_ok;

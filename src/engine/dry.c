@@ -224,37 +224,39 @@ static void each_obstacle(const struct engine *engine, const struct engine_plan_
 }
 
 // Of one that does not list, changes are known without it; what they replace may not be.
-static const struct error *trouble_of(const struct backend *backend)
+static const struct error *why_degraded(const struct backend *backend)
 {
     const struct backend_view *view = &backend->view;
     if (backend->provider->lists && view->fault.fault != FAULT_NONE)
         return &view->fault;
-    if (view->trouble.fault != FAULT_NONE)
-        return &view->trouble;
+    if (view->unavailable.fault != FAULT_NONE)
+        return &view->unavailable;
     return !backend->provider->lists && view->answered_s && !view->is_answer_ok
                ? &view->answer_error
                : NULL;
 }
 
-static void report_trouble(const struct backend *backend, const struct engine_plan_calls *calls)
+static void report_degraded_backend(const struct backend *backend,
+                                    const struct engine_plan_calls *calls)
 {
-    const struct error *error = trouble_of(backend);
+    const struct error *error = why_degraded(backend);
     bool is_unread = backend->provider->lists &&
                      (backend->view.fault.fault != FAULT_NONE || backend_is_unread(backend));
     if (!error && !is_unread)
         return;
-    calls->trouble(calls->context, &(struct engine_trouble){.backend = backend->name,
-                                                            .server = backend->registry,
-                                                            .error = error,
-                                                            .is_unread = is_unread});
+    calls->degraded(calls->context, &(struct engine_degraded_backend){.backend = backend->name,
+                                                                      .server = backend->registry,
+                                                                      .error = error,
+                                                                      .is_unread = is_unread});
 }
 
-static void each_trouble(const struct engine *engine, const struct engine_plan_calls *calls)
+static void each_degraded_backend(const struct engine *engine,
+                                  const struct engine_plan_calls *calls)
 {
-    for (const struct backend *backend = engine->backends; backend && calls->trouble;
+    for (const struct backend *backend = engine->backends; backend && calls->degraded;
          backend = backend->next)
         if (backend->provider)
-            report_trouble(backend, calls);
+            report_degraded_backend(backend, calls);
 }
 
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls)
@@ -270,7 +272,7 @@ void engine_plan(const struct engine *engine, const struct engine_plan_calls *ca
                                                               .replaces = planned->replaces});
     }
     each_obstacle(engine, calls);
-    each_trouble(engine, calls);
+    each_degraded_backend(engine, calls);
 }
 
 void engine_plan_zones(const struct engine *engine,

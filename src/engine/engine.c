@@ -578,7 +578,7 @@ static bool is_at_rest(const struct engine *engine)
         queue_next_ms(engine->crowded) != INT64_MAX || questions_are_awaited(engine))
         return false;
     for (const struct backend *backend = engine->backends; backend; backend = backend->next)
-        if (backend_is_unread(backend) && !backend_rests_in_trouble(backend))
+        if (backend_is_unread(backend) && !backend_is_unavailable(backend))
             return false;
     for (uint32_t id = 0; id < engine->key_slots.end; id++)
         if (!is_key_at_rest(&engine->keys[id]))

@@ -136,7 +136,7 @@ struct engine_obstacle {
     const char *message;
 };
 // A backend that has to be read before anything can be said of it.
-struct engine_trouble {
+struct engine_degraded_backend {
     const char *backend;
     const char *server;
     const struct error *error; // NULL: it has not answered yet
@@ -146,7 +146,7 @@ struct engine_trouble {
 struct engine_plan_calls {
     void (*change)(void *context, const struct engine_change *change);
     void (*obstacle)(void *context, const struct engine_obstacle *obstacle);
-    void (*trouble)(void *context, const struct engine_trouble *trouble); // may be NULL
+    void (*degraded)(void *context, const struct engine_degraded_backend *backend); // may be NULL
     void *context;
 };
 // Reports every change of a dry run that rests, or whose time is over, in the order in which they

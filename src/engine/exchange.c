@@ -113,7 +113,7 @@ void exchange_imagine_reading(struct exchange *exchange)
         if (outcome->is_done)
             continue;
         if (outcome->error)
-            exchange->backend->view.trouble = *outcome->error;
+            exchange->backend->view.unavailable = *outcome->error;
         *outcome = (struct outcome){.is_done = true, .is_uncertain = true};
     }
 }

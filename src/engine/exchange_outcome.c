@@ -158,13 +158,14 @@ static void give_receipts(struct exchange *exchange)
 }
 
 // A ledger that cannot be stored stays a trouble, however well the backend is.
-static void handle_trouble(struct exchange *exchange)
+static void report_availability(struct exchange *exchange)
 {
-    const struct error *trouble = exchange->job.trouble;
-    if (trouble)
-        backend_handle_trouble(exchange->backend, trouble, !exchange->job.is_listed);
+    const struct error *why = exchange->job.trouble;
+    if (why)
+        backend_set_unavailable(exchange->backend, why, !exchange->job.is_listed);
     else if (!exchange->job.is_dry_run)
-        backend_handle_trouble(exchange->backend, write_ahead_trouble(exchange->backend), false);
+        backend_set_unavailable(exchange->backend, write_ahead_why_degraded(exchange->backend),
+                                false);
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -195,7 +196,7 @@ void exchange_end(struct exchange *exchange)
     engine_guard_count(backend, count_gone(exchange));
     write_ahead_settle(exchange);
     if (backend->provider->is_serial)
-        handle_trouble(exchange);
+        report_availability(exchange);
     if (exchange->job.is_dry_run)
         exchange_plan_outcomes(exchange);
     if (exchange->job.kind == JOB_HEALTH) {

@@ -63,7 +63,7 @@ struct ledger_keeper {
     uint64_t putting;       // number of the last op that this round stores
     LIST_OF(struct op) ops; // in order, not stored yet
     LIST_OF(struct waiter) waiters;
-    struct error trouble;
+    struct error why_degraded;
     unsigned failures; // in a row
     struct loop_timer timer;
 };
@@ -262,7 +262,7 @@ bool ledger_keeper_flush(struct ledger_keeper *keeper, void (*done)(void *contex
     return is_staged;
 }
 
-// ---- trouble ------------------------------------------------------------------------------------
+// ---- degraded -----------------------------------------------------------------------------------
 
 static void report_state(struct ledger_keeper *keeper)
 {
@@ -270,28 +270,28 @@ static void report_state(struct ledger_keeper *keeper)
         keeper->setup.changed(keeper->setup.context);
 }
 
-static bool is_in_trouble(const struct ledger_keeper *keeper)
+static bool is_degraded(const struct ledger_keeper *keeper)
 {
-    return keeper->trouble.fault != FAULT_NONE;
+    return keeper->why_degraded.fault != FAULT_NONE;
 }
 
-static void set_trouble(struct ledger_keeper *keeper, const char *reason, const char *what,
-                        const struct error *error)
+static void set_degraded(struct ledger_keeper *keeper, const char *reason, const char *what,
+                         const struct error *error)
 {
-    struct error trouble = *error;
-    error_set(&trouble, error->fault, reason, "the ledger of %s %s: %s", keeper->backend, what,
+    struct error why = *error;
+    error_set(&why, error->fault, reason, "the ledger of %s %s: %s", keeper->backend, what,
               error->text);
-    if (!strcmp(trouble.text, keeper->trouble.text))
+    if (!strcmp(why.text, keeper->why_degraded.text))
         return;
-    keeper->trouble = trouble;
+    keeper->why_degraded = why;
     report_state(keeper);
 }
 
-static void end_trouble(struct ledger_keeper *keeper)
+static void end_degraded(struct ledger_keeper *keeper)
 {
-    bool was_in_trouble = is_in_trouble(keeper);
-    error_clear(&keeper->trouble);
-    if (was_in_trouble)
+    bool was_degraded = is_degraded(keeper);
+    error_clear(&keeper->why_degraded);
+    if (was_degraded)
         report_state(keeper);
 }
 
@@ -368,11 +368,11 @@ static void read_failed(struct ledger_keeper *keeper, const struct error *error)
 {
     bool is_broken = error->fault == FAULT_SPEC;
     rest(keeper, error);
-    set_trouble(keeper, "LedgerUnreadable",
-                is_broken ? "cannot be understood, so nothing is written there; repair it, or "
-                            "delete it, and what it names counts as somebody else's"
-                          : "cannot be read, so nothing is written there",
-                error);
+    set_degraded(keeper, "LedgerUnreadable",
+                 is_broken ? "cannot be understood, so nothing is written there; repair it, or "
+                             "delete it, and what it names counts as somebody else's"
+                           : "cannot be read, so nothing is written there",
+                 error);
 }
 
 static void was_read(struct ledger_keeper *keeper, const struct store_reply *reply)
@@ -390,7 +390,7 @@ static void was_read(struct ledger_keeper *keeper, const struct store_reply *rep
     keeper->phase = PHASE_IDLE;
     if (is_first) {
         keeper->failures = 0;
-        error_clear(&keeper->trouble);
+        error_clear(&keeper->why_degraded);
         report_state(keeper);
     }
     work(keeper);
@@ -440,8 +440,8 @@ static void write_failed(struct ledger_keeper *keeper, const struct error *error
     }
     rest(keeper, error);
     if (!is_race && strcmp(error->reason, "Standby") != 0)
-        set_trouble(keeper, "LedgerNotStored", "cannot be stored, so nothing is written there",
-                    error);
+        set_degraded(keeper, "LedgerNotStored", "cannot be stored, so nothing is written there",
+                     error);
 }
 
 static void were_put(struct ledger_keeper *keeper)
@@ -450,7 +450,7 @@ static void were_put(struct ledger_keeper *keeper)
     keeper->failures = 0;
     forget_ops(keeper, stored);
     begin_drops(keeper);
-    end_trouble(keeper);
+    end_degraded(keeper);
     notify_waiters(keeper, stored, true);
 }
 
@@ -507,7 +507,7 @@ static void work(struct ledger_keeper *keeper)
     }
     if (!ledger_is_due(keeper->ledger)) {
         forget_ops(keeper, keeper->staged);
-        end_trouble(keeper);
+        end_degraded(keeper);
         notify_waiters(keeper, keeper->staged, true);
         return;
     }
@@ -541,7 +541,7 @@ static void reset(struct ledger_keeper *keeper)
     abandon_calls(keeper);
     loop_timer_cancel(keeper->setup.loop, &keeper->timer);
     forget_ops(keeper, keeper->staged);
-    error_clear(&keeper->trouble);
+    error_clear(&keeper->why_degraded);
     keeper->is_open = keeper->is_read = keeper->is_stale = false;
     keeper->phase = PHASE_IDLE;
     keeper->failures = 0;
@@ -582,9 +582,9 @@ bool ledger_keeper_is_read(const struct ledger_keeper *keeper)
     return keeper->is_read;
 }
 
-const struct error *ledger_keeper_trouble(const struct ledger_keeper *keeper)
+const struct error *ledger_keeper_why_degraded(const struct ledger_keeper *keeper)
 {
-    return is_in_trouble(keeper) ? &keeper->trouble : NULL;
+    return is_degraded(keeper) ? &keeper->why_degraded : NULL;
 }
 
 bool ledger_keeper_is_idle(const struct ledger_keeper *keeper)

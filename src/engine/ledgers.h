@@ -38,8 +38,8 @@ struct ledger_setup {
     struct store *store;
     const char *backend; // "pihole-upstairs"
     const char *zone;    // "." where there is none
-    // It has been read, or the result of ledger_keeper_trouble() differs. Called from the loop. The
-    // keeper may not be freed from within this, nor from within `done` of a flush.
+    // It has been read, or the result of ledger_keeper_why_degraded() differs. Called from the
+    // loop. The keeper may not be freed from within this, nor from within `done` of a flush.
     void (*changed)(void *context);
     void *context;
 };
@@ -57,7 +57,7 @@ void ledger_keeper_close(struct ledger_keeper *keeper);
 bool ledger_keeper_is_read(const struct ledger_keeper *keeper);
 // Why it can be neither read nor written now: reason LedgerUnreadable or LedgerNotStored, with
 // what to do about it; or NULL. The keeper retries by itself.
-const struct error *ledger_keeper_trouble(const struct ledger_keeper *keeper);
+const struct error *ledger_keeper_why_degraded(const struct ledger_keeper *keeper);
 
 // The ledger as exchanges see it, with what is staged. Valid as long as the keeper; its texts until
 // the next change. What an exchange keeps is staged: flush before the next one begins.

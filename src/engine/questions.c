@@ -585,7 +585,7 @@ static bool is_awaited(const struct engine *engine, const struct question_state 
     const struct backend *backend = backend_find(engine, question->backend);
     return question->good_for_ms && !question->is_health && !question->answered_ms && backend &&
            backend->session && backend->view.fault.fault == FAULT_NONE &&
-           !backend_rests_in_trouble(backend);
+           !backend_is_unavailable(backend);
 }
 
 bool questions_are_awaited(const struct engine *engine)

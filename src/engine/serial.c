@@ -156,12 +156,12 @@ static bool ask(struct backend *backend)
 // it.
 static void handle_ledger(struct backend *backend)
 {
-    const struct error *trouble = write_ahead_trouble(backend);
+    const struct error *why = write_ahead_why_degraded(backend);
     bool was_degraded = backend->is_ledger_degraded;
-    backend->is_ledger_degraded = trouble != NULL;
-    if (trouble && !was_degraded)
-        backend_handle_trouble(backend, trouble, false);
-    else if (!trouble && was_degraded)
+    backend->is_ledger_degraded = why != NULL;
+    if (why && !was_degraded)
+        backend_set_unavailable(backend, why, false);
+    else if (!why && was_degraded)
         backend_ask_now(backend);
 }
 

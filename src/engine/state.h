@@ -503,8 +503,8 @@ void change_log_approved(const struct backend *backend);
 void change_log_unread(const struct backend *backend, size_t count);
 void change_log_stall(const struct backend *backend, const struct error *error);
 // `is_changed`: the trouble has changed.
-void change_log_trouble(const struct backend *backend, const struct error *error, unsigned count,
-                        bool is_changed);
+void change_log_unavailable(const struct backend *backend, const struct error *error,
+                            unsigned count, bool is_changed);
 
 // resync.c
 void resync_start(struct engine *engine);

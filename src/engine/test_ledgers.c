@@ -111,7 +111,7 @@ static void open_keeper(struct bench *bench)
     for (int i = 0; i < 10 && !ledger_keeper_is_read(bench->keeper); i++)
         pass(bench, i * i * SECOND + 100);
     assert_true(ledger_keeper_is_read(bench->keeper));
-    assert_null(ledger_keeper_trouble(bench->keeper));
+    assert_null(ledger_keeper_why_degraded(bench->keeper));
 }
 
 // As after a restart.
@@ -361,7 +361,7 @@ static void who_wrote_in_between_is_heard(void **state)
     write_shard(bench, PREFIX "x", ONE("by-hand.lan"));
     expect(bench, "www.lan", "a.lan");
     assert_true(flush(bench));
-    assert_null(ledger_keeper_trouble(bench->keeper));
+    assert_null(ledger_keeper_why_degraded(bench->keeper));
     expect_lines(bench, "old.lan", NULL);
     expect_lines(bench, "by-hand.lan", "by-hand.lan,a\n");
     expect_lines(bench, "www.lan", "www.lan,a.lan\n");
@@ -389,16 +389,16 @@ static void what_cannot_be_understood_is_never_written_over(void **state)
     ledger_keeper_open(bench->keeper);
     pass(bench, 5 * MINUTE);
     assert_false(ledger_keeper_is_read(bench->keeper));
-    const struct error *trouble = ledger_keeper_trouble(bench->keeper);
-    assert_non_null(trouble);
-    assert_string_equal(trouble->reason, "LedgerUnreadable");
-    assert_non_null(strstr(trouble->text, PREFIX "x: its form is of version 2"));
+    const struct error *why = ledger_keeper_why_degraded(bench->keeper);
+    assert_non_null(why);
+    assert_string_equal(why->reason, "LedgerUnreadable");
+    assert_non_null(strstr(why->text, PREFIX "x: its form is of version 2"));
     assert_int_equal(bench->changes, 1);
     assert_int_equal(writes(bench), 0);
     write_shard(bench, PREFIX "x", ONE("old.lan"));
     pass(bench, 2 * MINUTE);
     assert_true(ledger_keeper_is_read(bench->keeper));
-    assert_null(ledger_keeper_trouble(bench->keeper));
+    assert_null(ledger_keeper_why_degraded(bench->keeper));
     assert_int_equal(bench->changes, 2);
     expect_lines(bench, "old.lan", "old.lan,a\n");
 }
@@ -414,11 +414,11 @@ static void one_that_breaks_later_stops_the_writes(void **state)
     pass(bench, 5 * MINUTE);
     assert_int_equal(bench->stored, 0);
     assert_string_equal(shard_text(bench, PREFIX "x"), "broken");
-    assert_string_equal(ledger_keeper_trouble(bench->keeper)->reason, "LedgerUnreadable");
+    assert_string_equal(ledger_keeper_why_degraded(bench->keeper)->reason, "LedgerUnreadable");
     write_shard(bench, PREFIX "x", EMPTY);
     pass(bench, 2 * MINUTE);
     assert_int_equal(bench->stored, 1);
-    assert_null(ledger_keeper_trouble(bench->keeper));
+    assert_null(ledger_keeper_why_degraded(bench->keeper));
 }
 
 static void a_right_that_is_missing_is_told_until_it_is_there(void **state)
@@ -431,11 +431,11 @@ static void a_right_that_is_missing_is_told_until_it_is_there(void **state)
     pass(bench, 5 * MINUTE);
     assert_int_equal(bench->stored, 0);
     assert_false(ledger_keeper_is_idle(bench->keeper));
-    assert_string_equal(ledger_keeper_trouble(bench->keeper)->reason, "LedgerNotStored");
+    assert_string_equal(ledger_keeper_why_degraded(bench->keeper)->reason, "LedgerNotStored");
     model_api_allow_all(bench->api);
     pass(bench, 2 * MINUTE);
     assert_int_equal(bench->stored, 1);
-    assert_null(ledger_keeper_trouble(bench->keeper));
+    assert_null(ledger_keeper_why_degraded(bench->keeper));
     assert_true(ledger_keeper_is_idle(bench->keeper));
 }
 
@@ -463,7 +463,7 @@ static void grow_with_fault(struct bench *bench, enum model_fault fault, unsigne
     assert_true(ledger_keeper_flush(bench->keeper, on_stored, bench));
     pass(bench, 5 * MINUTE);
     assert_int_equal(bench->stored, stored + 1);
-    assert_null(ledger_keeper_trouble(bench->keeper));
+    assert_null(ledger_keeper_why_degraded(bench->keeper));
     assert_string_equal(shard_text(bench, PREFIX "x"), "");
     open_anew(bench);
     assert_int_equal(ledger_keeper_count(bench->keeper), 600);

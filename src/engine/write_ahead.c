@@ -224,7 +224,7 @@ void write_ahead_open(struct backend *backend)
         ledger_keeper_open(backend->ledger);
 }
 
-const struct error *write_ahead_trouble(const struct backend *backend)
+const struct error *write_ahead_why_degraded(const struct backend *backend)
 {
-    return backend->ledger ? ledger_keeper_trouble(backend->ledger) : NULL;
+    return backend->ledger ? ledger_keeper_why_degraded(backend->ledger) : NULL;
 }

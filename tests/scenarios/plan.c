@@ -68,12 +68,12 @@ static void add_obstacle(void *context, const struct engine_obstacle *obstacle)
     add_line(context, &line);
 }
 
-static void add_trouble(void *context, const struct engine_trouble *trouble)
+static void add_degraded(void *context, const struct engine_degraded_backend *degraded)
 {
     AUTO_BUFFER line = {0};
-    buffer_printf(&line, "? %s%s%s", trouble->backend, trouble->error ? " " : "",
-                  trouble->error ? trouble->error->reason : "");
-    buffer_add_text(&line, trouble->is_unread ? " unread" : "");
+    buffer_printf(&line, "? %s%s%s", degraded->backend, degraded->error ? " " : "",
+                  degraded->error ? degraded->error->reason : "");
+    buffer_add_text(&line, degraded->is_unread ? " unread" : "");
     add_line(context, &line);
 }
 
@@ -86,7 +86,7 @@ static void input(struct dry_stage *dry, struct buffer *out)
 {
     engine_plan(dry->engine, &(struct engine_plan_calls){.change = add_change,
                                                          .obstacle = add_obstacle,
-                                                         .trouble = add_trouble,
+                                                         .degraded = add_degraded,
                                                          .context = dry});
     if (dry->count)
         qsort(dry->lines, dry->count, sizeof *dry->lines, compare_lines);

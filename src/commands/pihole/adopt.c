@@ -279,7 +279,7 @@ static void begin_target(struct adopter *adopter)
 static void ledger_changed(void *context)
 {
     struct adopter *adopter = context;
-    const struct error *trouble = ledger_keeper_trouble(adopter->keeper);
+    const struct error *trouble = ledger_keeper_why_degraded(adopter->keeper);
     if (adopter->is_begun)
         return;
     adopter->is_begun = trouble || ledger_keeper_is_read(adopter->keeper);

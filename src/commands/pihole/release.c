@@ -240,7 +240,7 @@ static void look(struct releaser *releaser)
 static void ledger_changed(void *context)
 {
     struct releaser *releaser = context;
-    const struct error *trouble = ledger_keeper_trouble(releaser->keeper);
+    const struct error *trouble = ledger_keeper_why_degraded(releaser->keeper);
     if (releaser->is_looking || releaser->error.text[0])
         return;
     if (ledger_keeper_is_read(releaser->keeper)) {

@@ -40,8 +40,8 @@ static const struct error *trouble_of(const struct reconcile *reconcile,
     const struct backend_view *backend = reconcile_backend(reconcile, target);
     if (backend && backend->fault.fault != FAULT_NONE && backend->fault.reason[0])
         return &backend->fault;
-    if (backend && backend->trouble.fault != FAULT_NONE && backend->trouble.reason[0])
-        return &backend->trouble;
+    if (backend && backend->unavailable.fault != FAULT_NONE && backend->unavailable.reason[0])
+        return &backend->unavailable;
     return NULL;
 }
 

@@ -979,7 +979,7 @@ static void what_holds_up_a_deletion_is_told(void **state)
     world.targets.has_finalizer = true;
     world.metadata = FINALIZED;
     settle();
-    world.backend_views[0].trouble =
+    world.backend_views[0].unavailable =
         (struct error){.fault = FAULT_AGAIN, .reason = "PiholeUnreachable", .text = "no answer"};
     world.metadata = FINALIZED DELETED;
     note(P("target-ip"), "x");
@@ -1140,7 +1140,7 @@ static void a_name_that_stands_at_one_pihole_is_listed(void **state)
     (void)state;
     registered();
     add_target("up", "http://192.168.1.3");
-    world.backend_views[1].trouble =
+    world.backend_views[1].unavailable =
         (struct error){.fault = FAULT_AGAIN, .reason = "PiholeUnreachable", .text = "no answer"};
     decide();
     become(RECEIPT_SETTLED);
@@ -1152,7 +1152,7 @@ static void a_name_that_stands_at_one_pihole_is_listed(void **state)
     assert_int_equal(world.decision.event_count, 0);
     write_marks();
     become(RECEIPT_SETTLED);
-    world.backend_views[1].trouble = (struct error){0};
+    world.backend_views[1].unavailable = (struct error){0};
     decide();
     assert_mark("status", "gone");
     assert_non_null(event_of(&world.decision, "Synced"));
@@ -1167,7 +1167,7 @@ static void names_stay_listed_while_a_restart_does_not_know(void **state)
     decide();
     assert_int_equal(world.decision.metadata_change_count, 0);
     become(RECEIPT_WAITING);
-    world.backend_views[0].trouble =
+    world.backend_views[0].unavailable =
         (struct error){.fault = FAULT_AGAIN, .reason = "PiholeUnreachable", .text = "no answer"};
     decide();
     assert_no_mark("managed-hosts");
@@ -1388,7 +1388,7 @@ static void trouble_of_a_pihole_is_told_where_something_waits_for_it(void **stat
     (void)state;
     registered();
     settle();
-    world.backend_views[0].trouble =
+    world.backend_views[0].unavailable =
         (struct error){.fault = FAULT_AUTH, .reason = "PiholeRefusesUs", .text = "password"};
     decide();
     assert_int_equal(world.decision.metadata_change_count, 0);
@@ -1399,7 +1399,7 @@ static void trouble_of_a_pihole_is_told_where_something_waits_for_it(void **stat
     receipt("b.lan", RECORD_A)->state = RECEIPT_WAITING;
     decide();
     assert_mark("status", "PiholeRefusesUs: default: password");
-    world.backend_views[0].trouble.reason[0] = '\0'; // too early to tell
+    world.backend_views[0].unavailable.reason[0] = '\0'; // too early to tell
     decide();
     assert_no_mark("status");
 }
