@@ -78,7 +78,7 @@ static void begin_in(struct backend_exchange *exchange, int64_t delay_ms)
 // Too early to say what is wrong: as a rule its resolver is being restarted.
 static bool may_pass(const struct backend_exchange *exchange)
 {
-    const struct error *trouble = exchange->job->trouble;
+    const struct error *trouble = exchange->job->unavailable;
     return trouble && !*trouble->reason && exchange->job->kind != JOB_LEAVE &&
            loop_mono_ms(exchange->world->loop) - exchange->began_ms + trouble->retry_ms <
                PATIENCE_MS;
@@ -87,10 +87,10 @@ static bool may_pass(const struct backend_exchange *exchange)
 static void try_again(struct backend_exchange *exchange)
 {
     struct job *job = exchange->job;
-    int64_t retry_ms = job->trouble->retry_ms;
+    int64_t retry_ms = job->unavailable->retry_ms;
     exchange->provider->end(exchange->exchange);
     exchange->exchange = NULL;
-    job->trouble = NULL;
+    job->unavailable = NULL;
     for (size_t i = 0; i < job->change_count; i++)
         job->changes[i].outcome = (struct outcome){0};
     begin_in(exchange, retry_ms);

@@ -24,7 +24,7 @@ static void report_line(void *context, const char *level, const char *text)
 static const struct error *fault_of(struct guest *guest)
 {
     const struct job *job = &guest->job;
-    const struct error *why = job->trouble ? job->trouble : job->health.error;
+    const struct error *why = job->unavailable ? job->unavailable : job->health.error;
     if (job->health.is_done && job->answer)
         return NULL;
     if (why && !guest->exchange.is_late)
@@ -49,7 +49,7 @@ static void report_job(struct guest *guest)
     if (fault)
         report_fault(guest, fault);
     else if (probe->seen)
-        probe->seen(probe->context, guest->backend, &guest->job, guest->job.trouble);
+        probe->seen(probe->context, guest->backend, &guest->job, guest->job.unavailable);
     else
         guest->backend->provider->explain(&guest->job, probe->owner_id != NULL, report_line, guest);
 }

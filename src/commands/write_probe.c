@@ -103,8 +103,8 @@ static const char *fault_of(const struct tester *tester)
         return NULL;
     if (outcome->error)
         return outcome->error->text;
-    return tester->job.trouble ? tester->job.trouble->text
-                               : backend_late_text(tester->arena, backend_of(tester));
+    return tester->job.unavailable ? tester->job.unavailable->text
+                                   : backend_late_text(tester->arena, backend_of(tester));
 }
 
 static void change(struct tester *tester, enum change_op op, void (*done)(void *context))

@@ -11,7 +11,7 @@ enum { LINE_MOVES_MS = 1000 };
 // Too early to tell, and the answer before may hold.
 static bool is_no_answer(const struct backend *backend, const struct job *job)
 {
-    return backend->view.answered_s && job->trouble && !*job->trouble->reason;
+    return backend->view.answered_s && job->unavailable && !*job->unavailable->reason;
 }
 
 static void take_answer(struct backend *backend, const struct job *job)

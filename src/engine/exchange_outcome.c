@@ -54,7 +54,8 @@ static void check_outcomes(struct exchange *exchange)
 {
     for (size_t i = 0; i < exchange->job.change_count; i++) {
         struct outcome *outcome = &exchange->job.changes[i].outcome;
-        must(outcome->is_done || outcome->error || exchange->job.trouble || exchange->is_outdated);
+        must(outcome->is_done || outcome->error || exchange->job.unavailable ||
+             exchange->is_outdated);
     }
 }
 
@@ -117,7 +118,7 @@ static void give_change_request(struct exchange *exchange, size_t at)
     struct change_request *change_request = exchange->change_requests[at];
     struct outcome outcome = change->outcome;
     if (is_put_back(&outcome))
-        outcome.error = exchange->job.trouble;
+        outcome.error = exchange->job.unavailable;
     if (change_request->is_stray) {
         report_stray(exchange, at, &outcome);
         if (change_request->is_approved && outcome.is_done)
@@ -160,7 +161,7 @@ static void give_receipts(struct exchange *exchange)
 // A ledger that cannot be stored stays a trouble, however well the backend is.
 static void report_availability(struct exchange *exchange)
 {
-    const struct error *why = exchange->job.trouble;
+    const struct error *why = exchange->job.unavailable;
     if (why)
         backend_set_unavailable(exchange->backend, why, !exchange->job.is_listed);
     else if (!exchange->job.is_dry_run)

@@ -359,7 +359,7 @@ static void take_answer(struct questions *questions, struct question_state *ques
                         const struct job *job)
 {
     const struct outcome *outcome = &job->health;
-    const struct error *why = outcome->error ? outcome->error : job->trouble;
+    const struct error *why = outcome->error ? outcome->error : job->unavailable;
     struct error error = {0};
     if (!outcome->is_done && why)
         error = *why;

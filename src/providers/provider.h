@@ -97,7 +97,7 @@ struct job {
     // Instead, of a provider that is_serial: why nothing can be done there now. Changes without an
     // outcome stay due; the backend rests for its retry_ms, and tells it (reason "": not yet). With
     // is_listed only writing is troubled: changes are tried all the same.
-    const struct error *trouble;
+    const struct error *unavailable;
     // JOB_CHANGES that takes a request for each record: how many were sent, and how many are still
     // to be. Told in the log when it takes long.
     struct {

@@ -101,11 +101,11 @@ static void check_error(const struct error *err)
 
 static void check_job(const struct job *job)
 {
-    if (job->trouble)
-        check_error(job->trouble);
+    if (job->unavailable)
+        check_error(job->unavailable);
     for (size_t i = 0; i < job->change_count; i++) {
         const struct outcome *outcome = &job->changes[i].outcome;
-        must(outcome->is_done || outcome->error || job->trouble);
+        must(outcome->is_done || outcome->error || job->unavailable);
         if (outcome->error)
             check_error(outcome->error);
     }

@@ -240,8 +240,8 @@ static void do_job(struct play *play)
     }
     play->provider->end(exchange);
     play->exchanges++;
-    if (play->job.trouble)
-        play->now_ms += play->job.trouble->retry_ms;
+    if (play->job.unavailable)
+        play->now_ms += play->job.unavailable->retry_ms;
 }
 
 // ---- one round ----------------------------------------------------------------------------------
@@ -308,7 +308,8 @@ static void make_it_so(struct play *play)
     play->job = (struct job){.kind = JOB_CHANGES, .changes = changes, .change_count = count};
     do_job(play);
     for (size_t i = 0; i < count; i++) {
-        assert_true(play->job.trouble || changes[i].outcome.is_done || changes[i].outcome.error);
+        assert_true(play->job.unavailable || changes[i].outcome.is_done ||
+                    changes[i].outcome.error);
         settle(play, &changes[i]);
     }
 }
@@ -590,7 +591,7 @@ static size_t count_ours(struct play *play)
     play->job =
         (struct job){.kind = JOB_HEALTH, .report_existing = count_existing, .context = &count};
     do_job(play);
-    assert_true(play->job.is_listed && !play->job.trouble);
+    assert_true(play->job.is_listed && !play->job.unavailable);
     return count;
 }
 
@@ -618,7 +619,7 @@ static void change_many(struct play *play, enum record_type type, enum change_op
         }
         play->job = (struct job){.kind = JOB_CHANGES, .changes = changes, .change_count = count};
         do_job(play);
-        assert_null(play->job.trouble);
+        assert_null(play->job.unavailable);
         for (size_t i = 0; i < count; i++)
             assert_true(changes[i].outcome.is_done && !changes[i].outcome.is_unchanged);
         free(changes);
@@ -792,7 +793,7 @@ static void search(struct play *play, const bool *is_bad, size_t count)
     uint64_t before = writes(play);
     play->job = (struct job){.kind = JOB_CHANGES, .changes = changes, .change_count = count};
     do_job(play);
-    assert_null(play->job.trouble);
+    assert_null(play->job.unavailable);
     // Behind the one that was refused as a whole.
     assert_in_range(writes(play) - before - 1, 0, bad * log2_up(count) + bad);
     for (size_t i = 0; i < count; i++) {

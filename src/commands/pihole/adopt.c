@@ -148,8 +148,8 @@ static const char *fault_of(const struct adopter *adopter, const struct outcome 
         return "it stays as it is: somebody wrote another line for that name";
     if (outcome->error)
         return outcome->error->text;
-    if (adopter->job.trouble)
-        return adopter->job.trouble->text;
+    if (adopter->job.unavailable)
+        return adopter->job.unavailable->text;
     return "the Pi-hole did not answer within --timeout";
 }
 

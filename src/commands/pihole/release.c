@@ -142,8 +142,8 @@ static const char *fault_of(const struct releaser *releaser, const struct outcom
         return NULL;
     if (outcome->error)
         return outcome->error->text;
-    if (releaser->job.trouble)
-        return releaser->job.trouble->text;
+    if (releaser->job.unavailable)
+        return releaser->job.unavailable->text;
     return "the Pi-hole did not answer within --timeout";
 }
 
@@ -206,8 +206,8 @@ static void looked(void *context)
 {
     struct releaser *releaser = context;
     const struct job *job = &releaser->job;
-    if (!job->is_listed || job->trouble) {
-        fail(releaser, job->trouble ? job->trouble->text : "its lists could not be read");
+    if (!job->is_listed || job->unavailable) {
+        fail(releaser, job->unavailable ? job->unavailable->text : "its lists could not be read");
         return;
     }
     releaser->exchange.done = batch_done;

@@ -82,7 +82,7 @@ static void end(struct exchange *exchange)
 
 static void report_trouble(struct exchange *exchange, const struct error *error)
 {
-    exchange->job->trouble = error;
+    exchange->job->unavailable = error;
     end(exchange);
     exchange->instance->has_listed = false;
     if (exchange->job->kind == JOB_HEALTH && !exchange->job->is_listed)

@@ -82,8 +82,8 @@ void pihole_explain(const struct job *job, bool has_owner,
     const struct value *answer = job->answer;
     write_summary(&text, job, has_owner);
     report(&teller, "ok", text.at);
-    if (job->trouble)
-        report(&teller, "error", job->trouble->text);
+    if (job->unavailable)
+        report(&teller, "error", job->unavailable->text);
     else
         report_forced(&teller, answer);
     if (value_bool_at(answer, "hostsRestart", false))

@@ -305,7 +305,7 @@ static void world_start(struct world *world)
 {
     world_open(world, "{\"url\":\"" BASE "/\"}");
     PLAY(world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
-    assert_null(world->job.trouble);
+    assert_null(world->job.unavailable);
     world->now_ms += 500;                     // no restart of others is under way
     world->instance->others.is_known = false; // what a test finds there was there before
 }
@@ -346,7 +346,7 @@ static struct change remove_a(const char *name)
 static void check_trouble(const struct world *world, const char *reason, int64_t about_ms,
                           const char *part)
 {
-    const struct error *trouble = world->job.trouble;
+    const struct error *trouble = world->job.unavailable;
     assert_non_null(trouble);
     assert_string_equal(trouble->reason, reason);
     if (trouble->retry_ms < about_ms * 9 / 10 || trouble->retry_ms > about_ms * 11 / 10)
@@ -751,7 +751,7 @@ static void a_backend_gives_way_to_an_earlier_one_of_its_process(void **state)
     }
     PLAY(&world, JOB_LEAVE, );
     PLAY(&world, JOB_HEALTH, LOGIN, SESSIONS, PREFLIGHT, READ("", ""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     world_done(&world);
 }
 
@@ -772,7 +772,7 @@ static void sessions_of_later_backends_and_of_other_processes_are_ended(void **s
         {"DELETE /api/auth/session/5", 204, ""}, {"DELETE /api/auth/session/4", 204, ""},
         {"DELETE /api/auth/session/3", 204, ""}, {"DELETE /api/auth/session/2", 204, ""},
         {"DELETE /api/auth/session/0", 204, ""}, PREFLIGHT, READ("", ""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     world_done(&world);
 }
 
@@ -828,7 +828,7 @@ static void a_lost_session_costs_one_login_and_the_call_is_repeated(void **state
     PLAY(&world, JOB_HEALTH, {"GET /api/config/dns", 401, UNAUTHORIZED}, LOGIN, SESSIONS, PREFLIGHT,
          {"GET /api/config/dns", 401, UNAUTHORIZED});
     check_trouble(&world, "PiholeRefusesUs", 30000, "refuses the session");
-    assert_true(world.job.health.error == world.job.trouble);
+    assert_true(world.job.health.error == world.job.unavailable);
     world_done(&world);
 }
 
@@ -882,7 +882,7 @@ static void a_password_that_is_refused_is_tried_once_more_before_that_is_believe
     world_open(&world, "{\"url\":\"" BASE "\",\"dialect\":\"v6\"}");
     PLAY(&world, JOB_HEALTH, WRONG_PASSWORD, {"wait 2000", 0, NULL}, LOGIN, SESSIONS, PREFLIGHT,
          READ("", ""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     world_done(&world);
     world_open(&world, "{\"url\":\"" BASE "\",\"dialect\":\"v6\"}");
     PLAY(&world, JOB_HEALTH, WRONG_PASSWORD, {"wait 2000", 0, NULL}, WRONG_PASSWORD);
@@ -915,10 +915,10 @@ static void a_url_that_was_copied_from_the_page_gets_a_hint(void **state)
         world_open(&world, json.at);
         PLAY(&world, JOB_HEALTH, {rows[i].path, 400, ERROR("bad_request", "Bad", "null")});
         check_trouble(&world, "PiholeUnreachable", 30000, rows[i].hint);
-        bool is_hinted = strstr(world.job.trouble->text, "leave ") != NULL;
+        bool is_hinted = strstr(world.job.unavailable->text, "leave ") != NULL;
         assert_int_equal(is_hinted, rows[i].hint[0] == ';');
         PLAY(&world, JOB_HEALTH, {rows[i].path, 429, ERROR("rate_limiting", "Wait", "null")});
-        assert_null(strstr(world.job.trouble->text, "leave "));
+        assert_null(strstr(world.job.unavailable->text, "leave "));
         world_done(&world);
     }
 }
@@ -940,8 +940,8 @@ static void a_wait_that_pihole_asks_for_is_kept_if_it_is_sane(void **state)
         world.headers = &header;
         world.header_count = 1;
         PLAY(&world, JOB_HEALTH, {"GET /api/config/dns", 429, ERROR("odd", "Odd", "null")});
-        assert_string_equal(world.job.trouble->reason, "PiholeSeatsExceeded");
-        assert_in_range(world.job.trouble->retry_ms, rows[i].least_ms, rows[i].most_ms);
+        assert_string_equal(world.job.unavailable->reason, "PiholeSeatsExceeded");
+        assert_in_range(world.job.unavailable->retry_ms, rows[i].least_ms, rows[i].most_ms);
         world_done(&world);
     }
 }
@@ -1017,7 +1017,7 @@ static void an_app_password_that_may_write_is_not_in_the_way(void **state)
          DETAILED("cnameRecords", "false", "true"), READ_ONLY("false"), APP_SUDO("true"),
          {"GET /api/config/dns/hostsLocal", 200, "{\"config\":{\"dns\":{\"hostsLocal\":true}}}"},
          READ("", ""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_int_equal(pihole_provider.ready_ms(world.instance, RECORD_A, 0, 0), 1000);
     world_done(&world);
 }
@@ -1049,7 +1049,7 @@ static void a_forced_list_keeps_only_its_own_changes_out(void **state)
     PLAY_CHANGES(&world, changes, 2, READ("", ""),
                  {"PATCH /api/config {\"config\":{\"dns\":{\"cnameRecords\":[\"www.lan,a.lan\"]}}}",
                   200, DNS("", "\"www.lan,a.lan\"")});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_string_equal(changes[0].outcome.error->reason, "PiholeReadOnly");
     assert_non_null(strstr(changes[0].outcome.error->text, "FTLCONF_dns_hosts"));
     assert_true(changes[1].outcome.is_done && changes[1].outcome.was_created);
@@ -1073,7 +1073,7 @@ static void one_host_more_is_one_put(void **state)
     world_start(&world);
     PLAY_CHANGES(&world, &change, 1, READ(NAS, ""), {"PUT " A_PATH, 201, TOOK},
                  READ(NAS "," A_LINE, ""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_true(change.outcome.is_done && change.outcome.was_created);
     assert_false(change.outcome.is_unchanged);
     PLAY_CHANGES(&world, &change, 1, READ(NAS "," A_LINE, ""));
@@ -1110,7 +1110,7 @@ static void an_item_that_is_present_already_counts_as_written(void **state)
         {"PUT " A_PATH, 400,
          ERROR("bad_request", "Item already present", "\"Uniqueness of items is enforced\"")},
         READ(A_LINE, ""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_true(change.outcome.is_done);
     world_done(&world);
 }
@@ -1125,7 +1125,7 @@ static void many_changes_are_one_patch_and_no_second_read(void **state)
                  {"PATCH /api/config {\"config\":{\"dns\":{\"hosts\":[" NAS "," B_LINE "," A_LINE
                   "],\"cnameRecords\":[\"www.lan,a.lan\"]}}}",
                   200, DNS("\"192.168.1.9 nas.lan\"," B_LINE "," A_LINE, "\"www.lan,a.lan\"")});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     for (size_t i = 0; i < 3; i++)
         assert_true(changes[i].outcome.is_done && changes[i].outcome.was_created);
     world_done(&world);
@@ -1217,7 +1217,7 @@ static void what_does_not_stay_is_written_three_times_more_at_most(void **state)
     PLAY_CHANGES(&world, changes, 2, READ("", ""), {PATCH(A_LINE "," B_LINE), 200, DNS("", "")},
                  {PATCH(A_LINE "," B_LINE), 200, DNS("", "")},
                  {PATCH(A_LINE "," B_LINE), 200, "{}"}, READ(A_LINE "," B_LINE, ""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_true(changes[0].outcome.was_created && changes[1].outcome.was_created);
     PLAY_CHANGES(&world, changes, 2, READ("", ""), {PATCH(A_LINE "," B_LINE), 200, DNS("", "")},
                  {PATCH(A_LINE "," B_LINE), 200, DNS("", "")},
@@ -1243,7 +1243,7 @@ static void an_entry_that_pihole_refuses_is_set_apart_and_the_rest_sent_at_once(
                   REFUSED("dns.hosts[2]: invalid hostname (\\\"b.lan\\\")")},
                  READ(NAS, ""),
                  {PATCH(NAS "," A_LINE "," C_LINE), 200, DNS(NAS "," A_LINE "," C_LINE, "")});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_true(changes[0].outcome.is_done && changes[2].outcome.is_done);
     assert_string_equal(changes[1].outcome.error->reason, "RecordRefused");
     assert_int_equal(changes[1].outcome.error->fault, FAULT_SPEC);
@@ -1270,7 +1270,7 @@ static void a_line_of_others_that_pihole_refuses_blocks_all_but_removals(void **
     check_trouble(&world, "PiholeReadOnly", 60000, "192.168.1.9 b_d*.lan");
     assert_true(world.job.health.is_done);
     PLAY(&world, JOB_HEALTH, READ("", ""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     world_done(&world);
 }
 
@@ -1285,7 +1285,7 @@ static void without_an_index_the_culprit_is_found_by_halves(void **state)
         {PATCH(A_LINE "," B_LINE), REFUSED("no")}, READ("", ""), {"PUT " A_PATH, 201, TOOK},
         READ(A_LINE, ""), READ(A_LINE, ""),
         {"PATCH /api/config", 200, DNS(A_LINE "," C_LINE ",\"192.168.1.50 d.lan" TAG "\"", "")});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(changes[i].outcome.is_done, i != 1);
     assert_string_equal(changes[1].outcome.error->reason, "RecordRefused");
@@ -1312,7 +1312,7 @@ static void of_a_line_with_several_names_only_the_culprit_is_set_apart(void **st
                  {"GET /api/config/dns", 200, none}, {TRY("PUT", "a.lan"), 201, TOOK},
                  {"GET /api/config/dns", 200, some}, {"GET /api/config/dns", 200, some},
                  {TRY("PUT", "c.lan%20d.lan"), 201, TOOK}, {"GET /api/config/dns", 200, all});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(changes[i].outcome.is_done, i != 1);
     assert_string_equal(changes[1].outcome.error->reason, "RecordRefused");
@@ -1468,7 +1468,7 @@ static void a_write_whose_reply_was_lost_is_told_as_done_by_the_next_exchange(vo
     PLAY_CHANGES(&world, changes, 2, READ("", ""), {"PATCH /api/config", 0, NULL});
     check_trouble(&world, "", 100, "restarts its resolver");
     PLAY_CHANGES(&world, changes, 2, READ(A_LINE, "\"www.lan,a.lan\""));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     for (size_t i = 0; i < 2; i++)
         assert_true(changes[i].outcome.was_created && !changes[i].outcome.is_unchanged);
     PLAY_CHANGES(&world, changes, 2, READ(A_LINE, "\"www.lan,a.lan\""));
@@ -1517,7 +1517,7 @@ static void after_an_alias_the_api_has_to_go_and_come_back_before_the_next(void 
     PLAY_CHANGES(&world, &web, 1, READ("", WWW), KNOCK(200, SESSION), KNOCK(0, NULL),
                  KNOCK(0, NULL), KNOCK(200, SESSION), READ("", WWW),
                  {"PATCH /api/config", 200, DNS("", WWW "," WEB)});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     // Not a restart that nobody saw, some time later; and hosts wait for none.
     world.now_ms += 5000;
     struct change app = set_a("app.lan");
@@ -1542,7 +1542,7 @@ static void the_first_alias_of_a_session_waits_until_no_restart_can_be_under_way
         READ("\"192.168.1.50 app.lan" TAG "\"", ""));
     PLAY_CHANGES(&world, &www, 1, READ("", ""), KNOCK(200, SESSION), KNOCK(0, NULL),
                  KNOCK(200, SESSION), READ("", ""), {"PATCH /api/config", 200, DNS("", WWW)});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_int_equal(world.instance->count.restarts, 1);
     world_done(&world);
     world_open(&world, "{\"url\":\"" BASE "\"}");
@@ -1582,7 +1582,7 @@ static void a_restart_that_was_not_to_be_is_noticed(void **state)
                  KNOCK(200, SESSION), READ("", WWW "," WEB),
                  {"PUT /api/config/dns/cnameRecords/x.lan%2Ca.lan", 201, TOOK},
                  {"GET /api/config/dns", 200, all});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_int_equal(world.instance->count.restarts, 3);
     world_done(&world);
 }
@@ -1598,7 +1598,7 @@ static void a_search_that_ends_with_a_refusal_asks_for_the_restart(void **state)
     PLAY_CHANGES(&world, changes, 2, READ("", ""), {"PATCH /api/config", REFUSED("loop")},
                  READ("", ""), {"PATCH /api/config?restart=false", 200, DNS("", WWW)},
                  READ("", WWW), {"POST /api/action/restartdns", 200, "{\"status\":\"ok\"}"});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_true(changes[0].outcome.is_done);
     assert_non_null(strstr(changes[1].outcome.error->text, "refuses it: HTTP 400: "));
     assert_non_null(strstr(changes[1].outcome.error->text, "loop"));
@@ -1618,9 +1618,9 @@ static void a_restart_that_is_owed_is_asked_for_until_it_comes(void **state)
     check_trouble(&world, "PiholeReadOnly", 60000, "set webserver.api.allow_destructive to true");
     assert_true(world.job.is_listed && world.job.health.is_done);
     PLAY(&world, JOB_HEALTH, READ("", ""), {"POST /api/action/restartdns", 0, NULL});
-    assert_non_null(world.job.trouble);
+    assert_non_null(world.job.unavailable);
     PLAY(&world, JOB_HEALTH, READ("", ""), {"POST /api/action/restartdns", 200, TOOK});
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     PLAY(&world, JOB_HEALTH, READ("", ""));
     world_done(&world);
 }
@@ -1817,7 +1817,7 @@ static void a_key_is_learned_once_and_another_taken_only_near_its_end(void **sta
     world.is_other_key = true;
     PLAY(&world, JOB_HEALTH, {"GET /api/auth/sessions", 0, NULL});
     check_trouble(&world, "PiholeRefusesUs", 30000, KEY_1);
-    assert_non_null(strstr(world.job.trouble->text, KEY_2));
+    assert_non_null(strstr(world.job.unavailable->text, KEY_2));
     world.now_ms += (int64_t)33 * 86400000;
     PLAY(&world, JOB_HEALTH, {"GET /api/auth/sessions", 0, NULL},
          {"GET /api/auth/sessions", 0, NULL});
@@ -1900,7 +1900,7 @@ static void the_api_of_old_takes_one_record_a_request(void **state)
     legacy_start(&world);
     PLAY_CHANGES(&world, changes, 3, OLD_READ(OLD_B), {"POST " OLD " " OLD_A, 201, ""},
                  OLD_READ(OLD_B "," OLD_A), {"DELETE " OLD "/b.lan", 204, ""}, OLD_READ(OLD_A));
-    assert_null(world.job.trouble);
+    assert_null(world.job.unavailable);
     assert_true(changes[0].outcome.was_created);
     assert_string_equal(changes[1].outcome.error->reason, "RecordRefused");
     assert_true(changes[2].outcome.is_done && changes[2].outcome.replaced);
