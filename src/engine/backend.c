@@ -390,7 +390,7 @@ static bool is_known(const struct value *known, const struct value *learned)
     return true;
 }
 
-// Exchanges under way go on as they began; what they put there is told by the session that they
+// Exchanges under way go on as they began; what they put there is judged by the session that they
 // have.
 void backend_learn(struct backend *backend, const struct value *learned)
 {

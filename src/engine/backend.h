@@ -20,19 +20,20 @@ struct session {
 };
 
 // backend.c
-struct backend *backend_find(const struct engine *engine, const char *name);
+struct backend *backend_find(const struct engine *engine, const char *name); // or NULL
 // Makes the backend of that name what `want` says, and its owner that key (NO_ID: none); opens it
 // if there is none. *out is always set. False: the provider refuses the config, err (or NULL) says
 // why; the backend stands with that as its view's fault.
 bool backend_set(struct engine *engine, const struct backend_want *want, uint32_t owner,
                  struct backend **out, struct error *err);
 bool backend_is_owned_by(const struct backend *backend, uint32_t key);
-void backend_release(struct backend *backend); // its owner is gone
+// Its owner is gone. REMOVEs may go on for a while; it is freed when nothing needs it any more.
+void backend_release(struct backend *backend);
 bool backend_can_send(const struct backend *backend, enum claim_intent intent);
 bool backend_has_sendable(const struct backend *backend); // something due that it can send
 // The same, or what stands at the server is not known yet.
 bool backend_is_unread(const struct backend *backend);
-// The provider said why nothing can be done there now, and the backend waits before it tries again.
+// The provider said why nothing can be done there now, and it waits before it is tried again.
 bool backend_is_unavailable(const struct backend *backend);
 void backend_queue(struct backend *backend, uint32_t claim); // due now
 void backend_unqueue(struct backend *backend, uint32_t claim);
@@ -71,14 +72,15 @@ void batch_put(struct backend *backend, struct batch *batch, uint32_t claim,
 void batch_take_change_requests(struct backend *backend, struct batch *batch);
 void backends_sweep(struct engine *engine); // frees those that nothing needs any more
 void backends_free(struct engine *engine);
-// Says why nothing can be done at the backend now (NULL: it can), and wakes the keys that use it.
-// With `rests` it waits before it tries again.
+// Shows why nothing can be done at the backend now (NULL: it can), and wakes the keys that use it
+// if that has changed. An error without a reason may pass by itself: it is only logged, once.
+// `waits`: the backend is not tried again before the error's retry_ms.
 void backend_set_unavailable(struct backend *backend, const struct error *why, bool waits);
 // This replica begins to lead, or ceases to.
 void backends_lead(struct engine *engine, bool is_leading);
 // Begins the last exchanges of sessions. False: none is left to begin.
 bool backends_leave(struct engine *engine);
-// Lists anew what stands at the backends of that controller's settings.
+// Asks for a new listing of what stands at the backends of that controller's settings.
 void backends_list_anew(struct engine *engine, size_t controller);
 // Aborts the exchanges of those that leave: their time is over.
 void backends_leave_late(struct engine *engine);

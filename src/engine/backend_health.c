@@ -53,8 +53,8 @@ void backend_take_answer(struct backend *backend, const struct job *job)
 
 // ---- what an exchange says of the backend -------------------------------------------------------
 
-// While the backend is in trial, what is due shares the one probe's fate: a dead server costs one
-// time-out a step, not one a record.
+// While the backend sends one exchange at a time to see whether its server is back, all that is due
+// fails with it: a dead server costs one time-out at each attempt, not one for each record.
 static void share_failure(struct backend *backend, const struct error *error, const char *trace)
 {
     for (int line = 0; line < 2; line++)
@@ -65,8 +65,8 @@ static void share_failure(struct backend *backend, const struct error *error, co
         }
 }
 
-// The failure that speaks for the backend: of the question, or of the change that could not be
-// talked about.
+// The failure that says what became of the backend: of the question, or of the first change that
+// could not be sent.
 static const struct error *first_error(const struct job *job)
 {
     if (job->kind == JOB_QUESTION)
@@ -149,7 +149,7 @@ static void backend_wait(struct backend *backend, const struct error *why)
     backend_ask_now(backend);
 }
 
-// It may pass by itself: told once.
+// It may pass by itself: logged once.
 static void stall(struct backend *backend, const struct error *why)
 {
     if (backend->view.stalled_ms)
@@ -184,7 +184,7 @@ bool backend_is_unavailable(const struct backend *backend)
            backend->blocked_until_ms > loop_mono_ms(backend->engine->loop);
 }
 
-// ---- what claims are told -----------------------------------------------------------------------
+// ---- what claims ask of it ----------------------------------------------------------------------
 
 int64_t backend_retry_delay(const struct backend *backend, unsigned attempts,
                             const struct error *error)

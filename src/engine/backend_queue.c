@@ -2,7 +2,7 @@
 
 #include "base/must.h"
 
-// ---- the line of due claims ---------------------------------------------------------------------
+// ---- the queue of due claims --------------------------------------------------------------------
 
 static enum record_type type_of(const struct backend *backend, uint32_t claim)
 {

@@ -83,12 +83,12 @@ struct backend {
     bool is_ledger_degraded;      // it can be neither read nor written, and that was reported
     struct exchange *write_ahead; // waits for the ledger to be stored
     bool is_unread_reported;      // that strays stay, as objects that may claim them can't be read
-    size_t owned;                 // record sets of ours there, by the last list
+    size_t owned;                 // record sets of ours there, by the last listing
     struct guard guard;
     bool is_guard_recalled;  // from the ledger
     struct guarded *guarded; // the removals that it holds back, and the approved ones; or NULL
     int64_t unavailable_reported_ms; // mono
-    unsigned failures_unreported;
+    unsigned failures_unreported;    // while it is unavailable, since the last log line
     uint64_t repaired;
     int64_t blocked_until_ms; // mono: the server asked us to wait until then
     unsigned transport_failures;

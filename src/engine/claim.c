@@ -351,7 +351,7 @@ void claim_stop(struct engine *engine, uint32_t id)
         claim_move(engine, id, wants_other ? MOVE_PARK : MOVE_CLEAR);
         return;
     }
-    // With what was found; and what is sent next stands in line as this did.
+    // What was found stays, and so does its place among user and background work.
     claim_clear_failure(engine, id);
     if (claim->work != WORK_PARKED)
         claim_move(engine, id, MOVE_STOP);

@@ -24,38 +24,39 @@ enum claim_standing {
 };
 
 enum claim_work {
-    WORK_NONE,
-    WORK_PARKED,    // nothing is to be done, although what is wanted differs from what stands there
-    WORK_READY,     // its content is in memory, but it is neither queued nor in flight
-    WORK_QUEUED,    // in the queue of its backend
-    WORK_IN_FLIGHT, // in an exchange
-    WORK_BACKING_OFF, // has failed and waits
+    WORK_NONE,        // nothing is to be done, and nothing is kept for it
+    WORK_PARKED,      // the same, but the fingerprint that it wants is kept: another stands there
+    WORK_READY,       // what it sends (or found) is in memory; neither queued nor in flight
+    WORK_QUEUED,      // in the queue of its backend
+    WORK_IN_FLIGHT,   // in an exchange
+    WORK_BACKING_OFF, // has failed, and waits before it is sent again
     CLAIM_WORKS,
 };
 
 enum claim_move {
-    // By the plan of its name.
+    // A plan of its name gives it another standing; its work stays as it is.
     MOVE_SUSPEND,
-    MOVE_SEND,        // it is to be sent
-    MOVE_WAIT_BEHIND, // another claim of its name comes first
+    MOVE_SEND,        // to WAITING: it is its turn
+    MOVE_WAIT_BEHIND, // to WAITING: another claim of its name comes first
     MOVE_SETTLE,
     MOVE_SHARE,
     MOVE_SHARE_SETTLED,
     MOVE_LOSE,
     MOVE_EVICT,
     // By its key.
-    MOVE_PREPARE, // its content is to be in memory
+    MOVE_PREPARE, // to READY: what it sends is put into memory
     MOVE_FORGET,
-    // By its work.
+    // Its work goes on; its standing stays as it is.
     MOVE_QUEUE,
-    MOVE_UNQUEUE,        // out of the queue
-    MOVE_BEGIN_EXCHANGE, // its exchange begins
-    MOVE_END_EXCHANGE,   // its exchange has ended
+    MOVE_UNQUEUE,        // back to READY
+    MOVE_BEGIN_EXCHANGE, // to IN_FLIGHT
+    MOVE_END_EXCHANGE,   // back to READY
     MOVE_BACK_OFF,
-    MOVE_END_BACK_OFF,
-    MOVE_STOP,  // nothing is to be done; all that is in memory for it stays
-    MOVE_PARK,  // nothing is to be done; only what is wanted stays in memory
-    MOVE_CLEAR, // nothing is to be done, and nothing stays in memory
+    MOVE_END_BACK_OFF, // back to READY
+    // Nothing is to be done for it any more.
+    MOVE_STOP,  // to READY: keeps all that is in memory
+    MOVE_PARK,  // to PARKED
+    MOVE_CLEAR, // to NONE
     CLAIM_MOVES,
 };
 

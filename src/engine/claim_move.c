@@ -32,7 +32,7 @@ static void pending_park(struct pending *pending)
 
 // ---- what holds in each state -------------------------------------------------------------------
 
-// Nothing has failed, or it is in flight and what failed before is told with that.
+// Nothing has failed, or it is in flight, and reports what failed before with its outcome.
 static bool is_well(const struct claim *claim)
 {
     return !claim->pending || !claim->pending->failure || claim->work == WORK_IN_FLIGHT;

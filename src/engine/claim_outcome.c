@@ -171,9 +171,10 @@ void claim_put_back(struct engine *engine, uint32_t id, enum change_op op)
     registry_replan(engine, id);
 }
 
-// ---- what a list shows --------------------------------------------------------------------------
+// ---- what a listing shows -----------------------------------------------------------------------
 
-// One that lost against the same key has nothing there: what stands is the holder's.
+// A claim that lost to one of the same type and split has nothing there: what stands is the
+// holder's.
 static bool is_beside(const struct engine *engine, const struct claim *claim)
 {
     return claim_state(claim) == RECEIPT_LOST && claim->name_holder != NO_ID &&

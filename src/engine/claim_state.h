@@ -26,7 +26,7 @@ struct pending {
     struct failure *failure;
     int64_t next_unix_ms;
     int64_t since_ms;          // mono: when it became due first
-    int64_t sendable_since_ms; // Unix ms: since when nothing holds it back; 0: something does
+    int64_t sendable_since_ms; // Unix ms: since when its key lets it be sent; 0: it does not yet
     struct exchange *exchange;
     unsigned attempts;
     struct due_link due_link; // in the queue of its backend
@@ -79,7 +79,7 @@ _Static_assert(sizeof(struct claim) <= 72, "a claim grew");
 // claim.c
 // Forgets its failures and ends its back-off.
 void claim_clear_failure(struct engine *engine, uint32_t id);
-// Makes its pending part, unless it has one.
+// Makes its pending part, unless it has one. It is READY then, unless more is being done for it.
 struct pending *claim_pending(struct engine *engine, struct claim *claim);
 void claim_set_wanted(struct engine *engine, struct claim *claim,
                       const uint8_t hash[FINGERPRINT_OCTETS]);
@@ -100,10 +100,10 @@ bool claim_is_satisfied(const struct claim *claim);
 // The claim that it lost to or shares with. NO_ID: there is none, or it is gone and the name was
 // not planned since.
 uint32_t claim_holder(const struct engine *engine, const struct claim *claim);
-// A hash of what its receipt shows, without failures: when it changes, the key is woken.
+// What its receipt shows, but for failures, in one number: when it changes, the key is woken.
 uint32_t claim_receipt_bits(const struct claim *claim);
-// Gives it the standing that the plan of its name decided. `holder` is the claim that it lost to or
-// shares with, else NO_ID. Wakes the key if the standing or the holder has changed.
+// Makes the move that the plan of its name decided. `holder` is the claim that it lost to or shares
+// with, else NO_ID. Wakes the key if the standing or the holder has changed.
 void claim_set_standing(struct engine *engine, uint32_t id, enum claim_move move, uint32_t holder);
 // Must be called when its exchange has ended.
 void claim_end_exchange(struct engine *engine, uint32_t id);
@@ -156,7 +156,7 @@ bool claim_name_is_crowded(struct engine *engine, uint32_t id);
 // its name, which is to be planned now, or NO_ID. If plans of the name are delayed, the claim only
 // leaves its backend, and is freed before the next plan: until then others may have lost to it.
 uint32_t claim_remove(struct engine *engine, uint32_t id);
-// claim_remove(), then plans the name.
+// The same, and plans the name, if that is to be planned now.
 void claim_remove_and_plan(struct engine *engine, uint32_t id);
 // Its key does not want it any more. A claim in flight stays, without a key, until its exchange
 // ends.

@@ -208,7 +208,7 @@ struct snapshot {
     // with our finalizer still there.
     const struct object *subject;
     // The subject as it was when it had claims and all were settled last, if it differs now and
-    // this process saw it. It tells what stands at the backend. NULL: not known.
+    // this process saw it. It shows what stands at the backend. NULL: not known.
     const struct object *previous;
     const struct input_objects *inputs;         // as declared
     const struct backend_view *const *backends; // NULL entry: no such backend. By its backend_input

@@ -202,7 +202,7 @@ void dry_run_remember(struct dry_run *run, uint32_t key, const struct decision *
     run->obstacles[key].message = mem_copy_text(decision->obstacle.text);
 }
 
-// ---- telling ------------------------------------------------------------------------------------
+// ---- reporting ----------------------------------------------------------------------------------
 
 // One whose deletion is over is in nobody's way.
 static bool is_over(const struct object *object)

@@ -43,8 +43,8 @@ struct engine_options {
     size_t crowd;       // a name with more claims is planned with a delay, once for many; 0: 64
     const char *zone_file_dir; // zones are written there as files, too; NULL: they are not
     // A dry run: the same reconciliations and claims, but exchanges count as done and never begin,
-    // and questions are not asked; engine_plan() tells what would have been sent. The store is one
-    // that writes nothing (store/dry.h).
+    // and questions are not asked; engine_plan() reports what would have been sent. The store is
+    // one that writes nothing (store/dry.h).
     bool is_dry;
     // Called when this replica begins or ceases to lead, for others that write only then. May be
     // NULL, as may the following.
@@ -135,7 +135,7 @@ struct engine_obstacle {
     const char *reason; // of its condition Ready, or of the obstacle that its decision names
     const char *message;
 };
-// A backend that has to be read before anything can be said of it.
+// A backend where changes would wait, or cannot be known, as it is not read.
 struct engine_degraded_backend {
     const char *backend;
     const char *server;

@@ -24,7 +24,7 @@ static enum backend_operation operation_of_job(const struct job *job)
     return operation_of(job->changes[0].op);
 }
 
-// Nothing came of it, as the backend as a whole was in trouble.
+// Nothing came of it, as the backend as a whole was unavailable.
 static bool is_put_back(const struct outcome *outcome)
 {
     return !outcome->is_done && !outcome->error;
@@ -111,7 +111,7 @@ static void report_stray(struct exchange *exchange, size_t at, const struct outc
                       &exchange->job.changes[at], &exchange->failures);
 }
 
-// A stray that was not removed is found again by the next list.
+// A stray that was not removed is found again by the next listing.
 static void give_change_request(struct exchange *exchange, size_t at)
 {
     const struct change *change = &exchange->job.changes[at];
@@ -158,7 +158,7 @@ static void give_receipts(struct exchange *exchange)
     }
 }
 
-// A ledger that cannot be stored stays a trouble, however well the backend is.
+// A backend whose ledger cannot be stored is unavailable, however well its server is.
 static void report_availability(struct exchange *exchange)
 {
     const struct error *why = exchange->job.unavailable;

@@ -85,7 +85,7 @@ void engine_guard_count(struct backend *backend, size_t count)
     remember(backend);
 }
 
-// ---- what is held -------------------------------------------------------------------------------
+// ---- what is guarded ----------------------------------------------------------------------------
 
 static int compare_sets(const void *a, const void *b)
 {

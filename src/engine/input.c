@@ -29,7 +29,8 @@ void strings_add(struct strings *strings, const char *format, ...)
     strings->items[strings->count++] = arena_copy_text(strings->arena, octets);
 }
 
-// What all objects offer and all subjects want in an input without functions for either.
+// The index key of all objects and the lookup key of all subjects in an input without functions for
+// either.
 #define EVERY "*"
 
 static bool strings_has(const struct strings *strings, const char *text)
@@ -45,7 +46,7 @@ static bool is_by_identity(const struct input *input)
     return input->lookup_keys && !input->index_keys;
 }
 
-// What an object offers in an input: by its index function, or its identity.
+// The index keys of an object in an input: by its index function, or its identity.
 static struct strings index_keys_of(struct engine *engine, const struct input *input,
                                     const struct object *object)
 {
@@ -205,7 +206,7 @@ struct place {
     wants_call *wants;
 };
 
-// A value that nobody seems to want or offer is looked at closely, and goes.
+// A string that no key and no object seems to have is looked at closely, and goes.
 static void join_tidy(struct engine *engine, const struct place *place, struct join_value *value,
                       const struct changing *changing)
 {

@@ -167,7 +167,7 @@ static void remove_strays(struct backend *backend, const struct listing *listing
             change_request_add_stray(backend, &stray->set, is_approved);
 }
 
-// Somebody who cannot be heard may want them.
+// An object that cannot be read may claim them.
 static bool may_judge(struct backend *backend, size_t count)
 {
     bool is_answered = backend_openers_may_read(backend);

@@ -186,7 +186,7 @@ const struct published_zone *published_next(const struct published *published, s
     return *cursor < published->count ? &published->entries[(*cursor)++]->zone : NULL;
 }
 
-// ---- what servers heard -------------------------------------------------------------------------
+// ---- what servers fetched -----------------------------------------------------------------------
 
 static struct published_fetch *find_fetch(struct entry *entry, const char *server)
 {

@@ -29,7 +29,7 @@ struct question_state {
     bool is_stale;  // asked as soon as possible, however young the answer is
     LIST_OF(struct asker) askers;
     int64_t good_for_ms;       // of the most impatient asker; 0: nobody asks
-    struct backend *due_at;    // in whose line it is; NULL: in none
+    struct backend *due_at;    // in whose queue it is; NULL: in none
     struct exchange *exchange; // under way
     int64_t since_ms;          // mono: when that ended last
     unsigned failures;         // in a row

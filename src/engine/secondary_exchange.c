@@ -106,7 +106,7 @@ static void left_exchange(struct secondary_server *backend)
         loop_timer_set(backend->secondaries->loop, &backend->timer, 0);
 }
 
-// ---- what is told and asked ---------------------------------------------------------------------
+// ---- NOTIFY and queries -------------------------------------------------------------------------
 
 static void count(const struct secondary *secondary, enum secondary_exchange_type type,
                   size_t result)
@@ -125,7 +125,7 @@ bool secondary_is_same_view(const struct server_view *a, const struct server_vie
            a->is_stuck == b->is_stuck;
 }
 
-// Silence is told once for all zones of the server, until it answers again; a refusal for each.
+// Silence is logged once for all zones of the server, until it answers again; a refusal for each.
 static void report_fault(const struct secondary *secondary, const struct error *err)
 {
     const struct secondaries *secondaries = secondary->zone->secondaries;
@@ -386,7 +386,7 @@ void secondary_end_exchanges(struct followed *zone)
             secondary_end_exchange(&zone->items[i].exchanges[k]);
 }
 
-// ---- news ---------------------------------------------------------------------------------------
+// ---- new versions -------------------------------------------------------------------------------
 
 void secondary_take_fetches(struct followed *zone)
 {

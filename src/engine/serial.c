@@ -23,7 +23,7 @@ void serial_uncollect(struct backend *backend, enum record_type type)
     backend->collecting[class_of(type)].count--;
 }
 
-// Who could want something there has been heard.
+// All objects that may claim something there have been read.
 static bool is_informed(const struct backend *backend)
 {
     const struct engine *engine = backend->engine;
@@ -38,7 +38,7 @@ bool serial_is_awaited(const struct backend *backend)
            !backend->view.is_listed;
 }
 
-// What the store has waited already need not be waited again, once all that it told is decided.
+// What the store has waited already need not be waited again, once all its events are decided.
 static int64_t ready_ms(const struct backend *backend, enum collecting_class class, int64_t now_ms)
 {
     static const enum record_type types[] = {RECORD_A, RECORD_CNAME};
@@ -152,8 +152,8 @@ static bool ask(struct backend *backend)
     return true;
 }
 
-// Told once; each exchange that ends tells it again. Questions go on as ever, and one of them ends
-// it.
+// Reported once here, and again by each exchange that ends. Questions go on as ever, and the end of
+// one makes the backend available again.
 static void handle_ledger(struct backend *backend)
 {
     const struct error *why = write_ahead_why_degraded(backend);

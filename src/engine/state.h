@@ -502,7 +502,8 @@ void change_log_approved(const struct backend *backend);
 // Logs that so many strays stay, because objects that may claim them can't be read.
 void change_log_unread(const struct backend *backend, size_t count);
 void change_log_stall(const struct backend *backend, const struct error *error);
-// `is_changed`: the trouble has changed.
+// Logs why nothing can be done at the backend. `is_changed`: for another reason than before; then
+// an Event says so, too.
 void change_log_unavailable(const struct backend *backend, const struct error *error,
                             unsigned count, bool is_changed);
 

@@ -18,11 +18,11 @@
 #include "model/virtual_loop.h"
 
 // One letter a state, in the order of the enums.
-static const char standings[] = "NHWSgGLEF";
-static const char works[] = "-RIDXB"; // none, resting, idle, due, in flight, backing off
+static const char standings[] = "NUWSgGLEF";
+static const char works[] = "-PRQXB"; // none, parked, ready, queued, in flight, backing off
 
-// What every move leads to, told apart from the table: from which standings and works, and where to
-// ('=': as before).
+// What every move leads to, written independently of the table: from which standings and works, and
+// where to ('=': as before).
 static const struct {
     enum claim_move move;
     const char *standings;
@@ -30,25 +30,25 @@ static const struct {
     char standing;
     char work;
 } expected[] = {
-    {MOVE_SUSPEND, "NHWSgGLE", "-RIXB", 'H', '='},
-    {MOVE_SEND, "NHWSgGLE", "-RIDXB", 'W', '='},
-    {MOVE_WAIT_BEHIND, "NHWSgGLE", "-RIXB", 'W', '='},
-    {MOVE_SETTLE, "NHWSgGLE", "-RIX", 'S', '='},
-    {MOVE_SHARE, "NHWSgGLE", "-RIX", 'g', '='},
-    {MOVE_SHARE_SETTLED, "NHWSgGLE", "-RIX", 'G', '='},
-    {MOVE_LOSE, "NHWSgGLE", "-RIX", 'L', '='},
-    {MOVE_EVICT, "NHWSgGLE", "-RIDXB", 'E', '='},
-    {MOVE_PREPARE, "NHWSgGLE", "-R", '=', 'I'},
-    {MOVE_FORGET, "NHWSgGLE", "-RIX", 'F', '='},
-    {MOVE_QUEUE, "WE", "I", '=', 'D'},
-    {MOVE_UNQUEUE, "WE", "D", '=', 'I'},
-    {MOVE_BEGIN_EXCHANGE, "WE", "I", '=', 'X'},
-    {MOVE_END_EXCHANGE, "NHWSgGLEF", "X", '=', 'I'},
-    {MOVE_BACK_OFF, "NHWSgGLE", "IB", '=', 'B'},
-    {MOVE_END_BACK_OFF, "NHWSgGLE", "B", '=', 'I'},
-    {MOVE_STOP, "NHWSgGLE", "RIDB", '=', 'I'},
-    {MOVE_PARK, "NHWSgGLE", "RIDB", '=', 'R'},
-    {MOVE_CLEAR, "NHWSgGLE", "-RIDB", '=', '-'},
+    {MOVE_SUSPEND, "NUWSgGLE", "-PRXB", 'U', '='},
+    {MOVE_SEND, "NUWSgGLE", "-PRQXB", 'W', '='},
+    {MOVE_WAIT_BEHIND, "NUWSgGLE", "-PRXB", 'W', '='},
+    {MOVE_SETTLE, "NUWSgGLE", "-PRX", 'S', '='},
+    {MOVE_SHARE, "NUWSgGLE", "-PRX", 'g', '='},
+    {MOVE_SHARE_SETTLED, "NUWSgGLE", "-PRX", 'G', '='},
+    {MOVE_LOSE, "NUWSgGLE", "-PRX", 'L', '='},
+    {MOVE_EVICT, "NUWSgGLE", "-PRQXB", 'E', '='},
+    {MOVE_PREPARE, "NUWSgGLE", "-P", '=', 'R'},
+    {MOVE_FORGET, "NUWSgGLE", "-PRX", 'F', '='},
+    {MOVE_QUEUE, "WE", "R", '=', 'Q'},
+    {MOVE_UNQUEUE, "WE", "Q", '=', 'R'},
+    {MOVE_BEGIN_EXCHANGE, "WE", "R", '=', 'X'},
+    {MOVE_END_EXCHANGE, "NUWSgGLEF", "X", '=', 'R'},
+    {MOVE_BACK_OFF, "NUWSgGLE", "RB", '=', 'B'},
+    {MOVE_END_BACK_OFF, "NUWSgGLE", "B", '=', 'R'},
+    {MOVE_STOP, "NUWSgGLE", "PRQB", '=', 'R'},
+    {MOVE_PARK, "NUWSgGLE", "PRQB", '=', 'P'},
+    {MOVE_CLEAR, "NUWSgGLE", "-PRQB", '=', '-'},
 };
 
 static void check_move(size_t row, size_t standing, size_t work)
@@ -187,7 +187,7 @@ static void is_queued_without_content(struct rig *rig)
     move(rig, MOVE_QUEUE);
 }
 
-static void departs_without_an_exchange(struct rig *rig)
+static void is_in_flight_without_an_exchange(struct rig *rig)
 {
     keep(rig);
     move(rig, MOVE_SEND);
@@ -206,7 +206,7 @@ static void is_forgotten_by_a_key_that_it_has(struct rig *rig)
     move(rig, MOVE_FORGET);
 }
 
-static void is_queued_though_it_is_held(struct rig *rig)
+static void is_queued_though_it_is_suspended(struct rig *rig)
 {
     keep(rig);
     move(rig, MOVE_SUSPEND);
@@ -216,9 +216,10 @@ static void is_queued_though_it_is_held(struct rig *rig)
 static void each_breach_ends_the_process(void **state)
 {
     static void (*const breaches[])(struct rig *) = {
-        settles_without_standing_there, loses_to_nobody,          is_queued_without_content,
-        departs_without_an_exchange,    backs_off_without_a_time, is_forgotten_by_a_key_that_it_has,
-        is_queued_though_it_is_held};
+        settles_without_standing_there,  loses_to_nobody,
+        is_queued_without_content,       is_in_flight_without_an_exchange,
+        backs_off_without_a_time,        is_forgotten_by_a_key_that_it_has,
+        is_queued_though_it_is_suspended};
     for (size_t i = 0; i < COUNT_OF(breaches); i++) {
         int status;
         pid_t owned_object = fork();

@@ -74,7 +74,7 @@ static void write_refused(struct engine *engine, uint32_t id, const struct error
     buffer_done(&name);
 }
 
-// The status is to tell it; the write itself is tried again later, or when the object changes.
+// The status is to report it; the write itself is tried again later, or when the object changes.
 static void remember_refusal(struct engine *engine, uint32_t id, const struct error *error)
 {
     struct key_extra *extra = key_extra(&engine->keys[id]);
@@ -140,7 +140,7 @@ static void write_failed(struct write *write, const struct error *error)
     struct engine *engine = write->engine;
     struct key *key = &engine->keys[write->key];
     reconcile_write_failed(engine, write->key, error, write->is_ahead);
-    // Whoever wrote first was heard of before the reply: there is nothing to wait for.
+    // The event of whoever wrote first came before the reply: there is nothing to wait for.
     key->is_dirty |= key->is_racing && key->object != write->object;
 }
 

@@ -95,11 +95,11 @@ struct job {
     // The server as a whole could not be reached: outcomes repeat it, the backend counts it.
     bool is_transport_failure;
     // Instead, of a provider that is_serial: why nothing can be done there now. Changes without an
-    // outcome stay due; the backend rests for its retry_ms, and tells it (reason "": not yet). With
-    // is_listed only writing is troubled: changes are tried all the same.
+    // outcome stay due; the backend waits for its retry_ms, and shows it (reason "": not yet). With
+    // is_listed only writing is unavailable: changes are tried all the same.
     const struct error *unavailable;
     // JOB_CHANGES that takes a request for each record: how many were sent, and how many are still
-    // to be. Told in the log when it takes long.
+    // to be. Logged when it takes long.
     struct {
         size_t done;
         size_t open;
