@@ -549,14 +549,6 @@ void engine_write_cut(const struct engine *engine, struct buffer *out)
 
 // ---- looking in ---------------------------------------------------------------------------------
 
-bool engine_is_idle(const struct engine *engine)
-{
-    return !(engine->is_slice_scheduled || engine->exchange_count_all || engine->writes_in_flight ||
-             queue_depth(engine->queue) || queue_depth(engine->back_offs) ||
-             queue_next_ms(engine->crowded) != INT64_MAX) &&
-           shared_models_are_settled(engine);
-}
-
 bool engine_is_synced(const struct engine *engine)
 {
     return all_kinds_synced(engine) && engine->is_first_pass_done;
@@ -613,27 +605,6 @@ const struct backend_view *engine_backend(const struct engine *engine, const cha
 {
     const struct backend *backend = backend_find(engine, name);
     return backend ? &backend->view : NULL;
-}
-
-static size_t held_values(const struct join *join)
-{
-    return join->by_text.count;
-}
-
-size_t engine_held(const struct engine *engine)
-{
-    size_t count = engine->by_name.count + engine->busy_names.count;
-    for (const struct backend *backend = engine->backends; backend; backend = backend->next)
-        count++;
-    for (size_t i = 0; i < engine->registry_count; i++)
-        count += engine->registries[i].refs > 0;
-    for (size_t i = 0; i < engine->options.controller_count; i++) {
-        const struct controller_state *state = &engine->controllers[i];
-        count += state->keys.count + held_values(&state->backend_join);
-        for (size_t g = 0; g < state->controller->input_count; g++)
-            count += held_values(&state->joins[g]);
-    }
-    return count;
 }
 
 static struct store_check check_of_engine(const struct engine *engine)

@@ -74,8 +74,6 @@ void engine_stop(struct engine *engine, int64_t deadline_ms, void (*stopped)(voi
 // Appends what a stop at the deadline cuts off ("class-home: 2 exchanges, 1 write to the store"),
 // or nothing.
 void engine_write_cut(const struct engine *engine, struct buffer *out);
-// Nothing due, nothing in flight, nothing being written (timers of back-off and questions aside).
-bool engine_is_idle(const struct engine *engine);
 bool engine_is_synced(const struct engine *engine); // all kinds, first pass decided
 bool engine_is_leading(const struct engine *engine);
 
@@ -167,7 +165,4 @@ void engine_plan_zones(const struct engine *engine,
 
 // Prometheus text 0.0.4 of all engine metrics, appended.
 void engine_write_metrics(struct engine *engine, struct buffer *out);
-// How many keys, claims, backends, registries and strings of inputs are in memory. For tests: the
-// sum must not grow for ever while objects come and go.
-size_t engine_held(const struct engine *engine);
 size_t engine_checks(struct engine *engine, struct store_check *out, size_t capacity);

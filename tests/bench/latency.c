@@ -33,6 +33,7 @@
 #include "commands/settings.h"
 #include "engine/engine.h"
 #include "kinds/kinds.h"
+#include "model/engine_inside.h"
 #include "store/folder/folder.h"
 
 enum { QUIET_MS = 60, GIVE_UP_MS = 10000, ROWS_MAX = 16, MANY = 100 };

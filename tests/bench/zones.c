@@ -36,6 +36,7 @@
 #include "controllers/zone/zone_controller.h"
 #include "kinds/kinds.h"
 #include "kinds/record/record_kind.h"
+#include "model/engine_inside.h"
 #include "model/model_cluster.h"
 
 enum {

@@ -5,6 +5,7 @@
 
 #include "base/when.h"
 #include "io/disk.h"
+#include "model/engine_inside.h"
 #include "scenarios/play.h"
 #include "store/cache.h"
 
@@ -513,11 +514,11 @@ static bool expect_metric(struct stage *stage, const struct step *step, struct e
 // expect held any|same: what the engine holds, compared with when that was looked at last.
 static bool expect_held(struct stage *stage, const struct step *step, struct error *err)
 {
-    size_t before = stage->last_held;
-    stage->last_held = engine_held(stage->engine);
-    if (strcmp(step_word(step, 2), "same") || stage->last_held == before)
+    size_t before = stage->last_items;
+    stage->last_items = engine_items(stage->engine);
+    if (strcmp(step_word(step, 2), "same") || stage->last_items == before)
         return true;
-    return fail(err, "%zu were, %zu are", before, stage->last_held);
+    return fail(err, "%zu were, %zu are", before, stage->last_items);
 }
 
 // expect check NAME PART: a line of /readyz that fails.

@@ -105,7 +105,7 @@ struct stage {
     size_t next_request; // of those not looked at yet
     int64_t last_request_ms;
     int64_t sync_period_ms;
-    size_t last_held;
+    size_t last_items;
     int64_t last_sample; // of the metric that was looked at last
 };
 

@@ -12,6 +12,7 @@
 #include "kinds/dnsrecord/dnsrecord.h"
 #include "kinds/kinds.h"
 #include "kinds/namespace/namespace_kind.h"
+#include "model/engine_inside.h"
 #include "model/model_backend.h"
 #include "model/model_cluster.h"
 #include "model/virtual_loop.h"
