@@ -200,8 +200,3 @@ void dns_server_free(struct dns_server *server)
     free(server->scratch);
     free(server);
 }
-
-size_t dns_server_connections(const struct dns_server *server)
-{
-    return server->connection_count;
-}

@@ -78,4 +78,3 @@ uint16_t dns_server_port(const struct dns_server *server, size_t at);
 const char *dns_server_trouble(const struct dns_server *server);
 // Every address of both families was asked for, but this machine has no IPv6.
 bool dns_server_is_ipv4_fallback(const struct dns_server *server);
-size_t dns_server_connections(const struct dns_server *server);

@@ -17,6 +17,7 @@
 
 #include "base/memory.h"
 #include "io/address.h"
+#include "io/dns_server_private.h"
 #include "io/loop.h"
 #include "io/random.h"
 
@@ -366,7 +367,7 @@ static void a_peer_that_sends_no_more_is_still_answered(void **state)
     WAIT_UNTIL(story, has_ended(client));
     assert_int_equal(client->input.len, 100 * 60002);
     assert_int_equal(story->delivered, 1);
-    assert_int_equal(dns_server_connections(story->server), 0);
+    assert_int_equal(story->server->connection_count, 0);
 }
 
 static void what_is_no_answer_is_none(void **state)
@@ -406,7 +407,7 @@ static void half_a_request_is_not_waited_for_for_ever(void **state)
     send(half->fd, "\0\x20..............", 16, 0);
     WAIT_UNTIL(story, has_ended(silent) && has_ended(half));
     assert_int_equal(story->handled, 0);
-    assert_int_equal(dns_server_connections(story->server), 0);
+    assert_int_equal(story->server->connection_count, 0);
 }
 
 static void a_peer_that_stops_reading_is_left(void **state)
@@ -416,7 +417,7 @@ static void a_peer_that_stops_reading_is_left(void **state)
     struct client *client = connect_as(story, "127.0.0.1", SOCK_STREAM, 4096);
     ask(client, 'a', 1000, 16384);
     WAIT_UNTIL(story, story->cut == 1);
-    assert_int_equal(dns_server_connections(story->server), 0);
+    assert_int_equal(story->server->connection_count, 0);
 }
 
 static void a_transfer_goes_only_as_fast_as_its_peer_reads(void **state)
@@ -500,7 +501,7 @@ static void a_stranger_has_eight_connections(void **state)
     start_all(story);
     for (unsigned i = 0; i < 8; i++)
         clients[i] = connect_tcp(story);
-    WAIT_UNTIL(story, dns_server_connections(story->server) == 8);
+    WAIT_UNTIL(story, story->server->connection_count == 8);
     ask(clients[0], 'a', 1, 20);
     expect_answer(story, clients[0], 'a');
     clients[8] = connect_tcp(story);
@@ -508,7 +509,7 @@ static void a_stranger_has_eight_connections(void **state)
     ask(clients[8], 'b', 1, 20);
     expect_answer(story, clients[8], 'b');
     assert_false(has_ended(clients[0]));
-    assert_int_equal(dns_server_connections(story->server), 8);
+    assert_int_equal(story->server->connection_count, 8);
 }
 
 static void a_busy_connection_is_not_closed_for_a_new_one(void **state)
@@ -529,12 +530,12 @@ static void a_busy_connection_is_not_closed_for_a_new_one(void **state)
         snprintf(from, sizeof from, "127.0.0.2%u", i % 2);
         connect_as(story, from, SOCK_STREAM, 0);
     }
-    WAIT_UNTIL(story, dns_server_connections(story->server) == DNS_SERVER_CONNECTIONS_MAX);
+    WAIT_UNTIL(story, story->server->connection_count == DNS_SERVER_CONNECTIONS_MAX);
     struct client *known = connect_as(story, "127.0.0.2", SOCK_STREAM, 0);
     ask(known, 'k', 1, 20);
     expect_answer(story, known, 'k');
     assert_int_equal(story->cut, 1);
-    assert_int_equal(dns_server_connections(story->server), DNS_SERVER_CONNECTIONS_MAX);
+    assert_int_equal(story->server->connection_count, DNS_SERVER_CONNECTIONS_MAX);
 }
 
 static void of_sixty_five_strangers_the_longest_idle_goes(void **state)
@@ -547,13 +548,13 @@ static void of_sixty_five_strangers_the_longest_idle_goes(void **state)
         char from[16];
         snprintf(from, sizeof from, "127.0.0.%u", 20 + i % 8);
         connect_as(story, from, SOCK_STREAM, 0);
-        WAIT_UNTIL(story, dns_server_connections(story->server) == i + 2);
+        WAIT_UNTIL(story, story->server->connection_count == i + 2);
     }
     struct client *last = connect_as(story, "127.0.0.30", SOCK_STREAM, 0);
     ask(last, 'z', 1, 20);
     expect_answer(story, last, 'z');
     assert_true(has_ended(&story->clients[1]));
-    assert_int_equal(dns_server_connections(story->server), DNS_SERVER_STRANGERS_MAX + 1);
+    assert_int_equal(story->server->connection_count, DNS_SERVER_STRANGERS_MAX + 1);
     ask(known, 'k', 1, 20);
     expect_answer(story, known, 'k');
 }
@@ -565,7 +566,7 @@ static void a_known_peer_may_have_many_connections_at_once(void **state)
     for (unsigned i = 0; i < 128; i++)
         ask(connect_tcp(story), 'a', 3, 6000);
     WAIT_UNTIL(story, story->delivered == 128);
-    assert_int_equal(dns_server_connections(story->server), 128);
+    assert_int_equal(story->server->connection_count, 128);
     for (unsigned i = 0; i < 128; i++)
         assert_int_equal(take(&story->clients[i], SIZE_MAX), 3 * 6002);
 }
@@ -578,7 +579,7 @@ static void known_peers_make_room_for_each_other(void **state)
         char from[16];
         snprintf(from, sizeof from, "127.0.0.%u", 2 + i % 2);
         connect_as(story, from, SOCK_STREAM, 0);
-        WAIT_UNTIL(story, dns_server_connections(story->server) == i + 1);
+        WAIT_UNTIL(story, story->server->connection_count == i + 1);
     }
     struct client *last = connect_tcp(story);
     ask(last, 'z', 1, 20);
@@ -673,7 +674,7 @@ static void a_server_without_descriptors_comes_back(void **state)
     struct rlimit before;
     start_all(story);
     struct client *idle = connect_tcp(story);
-    WAIT_UNTIL(story, dns_server_connections(story->server) == 1);
+    WAIT_UNTIL(story, story->server->connection_count == 1);
     struct client *late = connect_tcp(story);
     ask(late, 'a', 1, 20);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
