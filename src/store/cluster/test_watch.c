@@ -14,6 +14,7 @@
 #include "base/must.h"
 #include "model/virtual_loop.h"
 #include "store/cluster/split.h"
+#include "store/cluster/watch_private.h"
 
 // ---- an API server by hand: the test says each octet --------------------------------------------
 
@@ -417,10 +418,10 @@ static void a_streaming_list_is_a_pass_and_then_the_watch_goes_on(void **state)
     assert_int_equal(open_call(&bench)->timeout_ms, API_FOREVER);
     say(&bench, EVENT("ADDED", "a", "11"));
     say(&bench, EVENT("ADDED", "b", "9"));
-    assert_false(watch_is_synced(bench.watch));
+    assert_false(bench.watch->is_synced);
     expect_position(&bench, "");
     say(&bench, END_MARK("20"));
-    assert_true(watch_is_synced(bench.watch));
+    assert_true(bench.watch->is_synced);
     expect_position(&bench, "20");
     expect_reported(&bench, "begin +a . +b . end . ");
     expect_line(&bench, true, "ok");
@@ -544,7 +545,7 @@ static void pages_follow_their_token_alone(void **state)
     give(&bench, PAGE("20", "t2", OBJECT("b", "12") "," OBJECT("c", "13")));
     expect_call(&bench, AT_LIST "&continue=t2");
     expect_reported(&bench, "begin +a . +b +c . ");
-    assert_false(watch_is_synced(bench.watch));
+    assert_false(bench.watch->is_synced);
     give(&bench, PAGE("20", "", ""));
     expect_reported(&bench, "end . ");
     expect_call(&bench, AT_WATCH "20" SHORTEST);
@@ -618,7 +619,7 @@ static void a_list_that_breaks_off_sweeps_nothing(void **state)
     give(&bench, "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[" OBJECT("a", "11"));
     expect_call_after(&bench, 1600, AT_LIST);
     expect_reported(&bench, "begin +a . begin +a . begin ");
-    assert_false(watch_is_synced(bench.watch));
+    assert_false(bench.watch->is_synced);
 }
 
 static void a_list_is_given_a_minute_for_its_first_octet(void **state)
@@ -919,7 +920,7 @@ static void a_reset_in_mid_stream_opens_again_from_the_last_version(void **state
     cut(&bench);
     assert_int_equal(deaths(&bench, DEATH_RESET), 1); // unreachable, no death of a watch
     assert_int_equal(relists(&bench, RELIST_UNREADABLE), 0);
-    assert_true(watch_is_synced(bench.watch));
+    assert_true(bench.watch->is_synced);
 }
 
 static void failures_wait_twice_as_long_up_to_30_s(void **state)
@@ -1249,13 +1250,13 @@ static void a_required_kind_that_is_missing_says_how_to_install_it(void **state)
     BENCH bench = {0};
     open_zones(&bench);
     refuse(&bench, 404);
-    assert_true(watch_is_missing(bench.watch));
+    assert_true(bench.watch->is_missing);
     expect_line(&bench, false,
                 "zones.kubi.zone is not installed: run `signpost manifests --crd | kubectl apply "
                 "--server-side -f -`");
     expect_call_after(&bench, 800, AT_STREAM SHORTEST);
     say(&bench, END_MARK("20"));
-    assert_false(watch_is_missing(bench.watch));
+    assert_false(bench.watch->is_missing);
     expect_line(&bench, true, "ok");
 }
 
@@ -1274,8 +1275,8 @@ static void an_optional_kind_is_probed_in_silence(void **state)
         expect_call_after(&bench, 24000, AT_STREAM SHORTEST);
     }
     assert_int_equal(bench.logged.len, 0);
-    assert_false(watch_is_synced(bench.watch));
-    assert_true(watch_is_missing(bench.watch));
+    assert_false(bench.watch->is_synced);
+    assert_true(bench.watch->is_missing);
 }
 
 #define ROUTES(version) "/gateway.test/" version "/routes"
@@ -1370,7 +1371,7 @@ static void a_kind_that_vanishes_keeps_its_objects_and_is_not_ready(void **state
     refuse(&bench, 404);
     expect_reported(&bench, "");
     assert_false(watch_check(bench.watch).is_ok);
-    assert_true(watch_is_synced(bench.watch));
+    assert_true(bench.watch->is_synced);
 }
 
 static void an_optional_kind_that_came_is_back_soon_after_one_404(void **state)
@@ -1509,7 +1510,7 @@ static void one_object_is_got_and_watched_from_its_version(void **state)
                    .is_ok = true, .status = 200, .body = TEXT(OBJECT("key", "7")), .cause = ""});
     expect_reported(&bench, "begin +key end . ");
     expect_call(&bench, "/" ONE "watch=1&allowWatchBookmarks=true&resourceVersion=7" SHORTEST);
-    assert_true(watch_is_synced(bench.watch));
+    assert_true(bench.watch->is_synced);
     say(&bench, BOOKMARK("30"));
     expect_position(&bench, "30");
 }

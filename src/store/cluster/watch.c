@@ -567,16 +567,6 @@ void watch_free(struct watch *watch)
     free(watch);
 }
 
-bool watch_is_synced(const struct watch *watch)
-{
-    return watch->is_synced;
-}
-
-bool watch_is_missing(const struct watch *watch)
-{
-    return watch->is_missing;
-}
-
 struct text watch_position(const struct watch *watch)
 {
     return buffer_text(&watch->position);

@@ -60,10 +60,7 @@ struct watch_memory {
 
 struct watch *watch_new(const struct watch_options *options, const struct watch_sink *sink);
 void watch_start(struct watch *watch);
-void watch_free(struct watch *watch);            // accepts NULL; not from within a call of the sink
-bool watch_is_synced(const struct watch *watch); // a complete pass was seen once
-// By the server's last word its kind is not installed. What was known of it stays.
-bool watch_is_missing(const struct watch *watch);
+void watch_free(struct watch *watch); // accepts NULL; not from within a call of the sink
 // By its last words the server does not let us: what to do, for users; else NULL. Borrowed until
 // the next event.
 const char *watch_refusal(const struct watch *watch);

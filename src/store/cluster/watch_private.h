@@ -85,8 +85,8 @@ struct watch {
     unsigned versions_tried; // 404 in a row, of one each
     int64_t started_ms;
     int64_t down_ms; // since then there is no stream; 0: there is one
-    bool is_synced;
-    bool is_missing;
+    bool is_synced;  // a complete pass was seen once
+    bool is_missing; // by the server's last word its kind is not installed
     bool is_lasting; // the trouble is nothing that passes by itself
     bool has_unknown_type;
     struct buffer trouble; // what keeps us from watching; empty: nothing
