@@ -66,11 +66,6 @@ bool revision_changes_part(const struct revision *revision, enum list_part part)
     return counts.added || counts.removed || counts.replaced;
 }
 
-bool revision_is_packed(const struct revision *revision)
-{
-    return revision->is_packed;
-}
-
 struct change *const *revision_changes(const struct revision *revision, size_t *count)
 {
     *count = revision->change_count;

@@ -53,7 +53,6 @@ struct revision_counts {
 };
 struct revision_counts revision_counts(const struct revision *revision, enum list_part part);
 bool revision_changes_part(const struct revision *revision, enum list_part part);
-bool revision_is_packed(const struct revision *revision); // our lines are being packed by it
 // Those of the changes for which something is written, in the caller's order.
 struct change *const *revision_changes(const struct revision *revision, size_t *count);
 

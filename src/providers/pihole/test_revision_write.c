@@ -1,4 +1,5 @@
 #include "providers/pihole/bisect.h"
+#include "providers/pihole/revision_private.h"
 #include "providers/pihole/test_lists.h"
 
 static void revise(struct house *house, const char *const *texts, size_t count)
@@ -176,7 +177,7 @@ static void hosts_and_aliases_go_by_two_patches_when_one_is_too_small(void **sta
         assert_true(write.writes[i] && !write.writes[1 - i] && write.body_len <= 65534);
     }
     assert_true(body_len(&house, 0) + body_len(&house, 1) > 65534);
-    assert_false(revision_is_packed(house.revision));
+    assert_false(house.revision->is_packed);
 }
 
 static const char *const two_more[] = {"A zz1.home.lan 1.1.1.1", "A zz2.home.lan 1.1.1.2"};
@@ -190,7 +191,7 @@ static void ours_are_packed_when_that_makes_them_fit_and_unpacked_when_few(void 
     house_read(&house, arena_printf(house.arena, "%s%s", all, twice), "");
     revise(&house, two_more, 2);
     assert_int_equal(revision_write_count(house.revision), 1);
-    assert_true(revision_is_packed(house.revision));
+    assert_true(house.revision->is_packed);
     assert_true(body_len(&house, 0) <= 65534);
     const char *packed = revised(&house, LIST_HOSTS);
     assert_non_null(strstr(packed, "9.9.9.9 nas00000\n9.9.9.9 nas00001\n"));
@@ -205,7 +206,7 @@ static void ours_are_packed_when_that_makes_them_fit_and_unpacked_when_few(void 
     assert_int_equal(revision_write_count(house.revision), 0);
     REVISE(&house, "A more1.lan 1.1.1.1", "-A host00003.home.lan", "A more2.lan 1.1.1.1");
     assert_int_equal(revision_write_count(house.revision), 1);
-    assert_false(revision_is_packed(house.revision));
+    assert_false(house.revision->is_packed);
     const char *after = revised(&house, LIST_HOSTS);
     assert_non_null(strstr(after, "host00002.home.lan host00004.home.lan"));
     assert_non_null(strstr(after, "\n1.1.1.1 more1.lan" TAG "\n1.1.1.1 more2.lan" TAG "\n"));
@@ -232,7 +233,7 @@ static void what_no_patch_can_carry_goes_by_element(void **state)
         assert_int_equal(revision_write_count(house.revision), 2);
         assert_int_equal(revision_write(house.revision, 0).verb, REVISION_PUT);
         assert_int_equal(revision_write(house.revision, 1).verb, REVISION_PUT);
-        assert_false(revision_is_packed(house.revision));
+        assert_false(house.revision->is_packed);
     }
 }
 
@@ -328,10 +329,10 @@ static void aliases_are_packed_into_lines_that_the_resolver_can_read(void **stat
     house_read(&house, "", "");
     house_revise(&house, changes, 450);
     assert_int_equal(revision_write_count(house.revision), 1);
-    assert_false(revision_is_packed(house.revision));
+    assert_false(house.revision->is_packed);
     house_revise(&house, changes, 500);
     assert_int_equal(revision_write_count(house.revision), 1);
-    assert_true(revision_is_packed(house.revision));
+    assert_true(house.revision->is_packed);
     const char *packed = revised(&house, LIST_CNAMES);
     struct text rest = text_of(packed), line;
     while (text_cut(&rest, '\n', &line))
