@@ -126,21 +126,12 @@ static void wrong_times_are_refused_untouched(void **state)
     }
 }
 
-static void http_dates_go_both_ways(void **state)
+static void an_http_date_is_read(void **state)
 {
     (void)state;
-    char out[WHEN_TEXT_MAX];
     int64_t unix_s = 0;
     assert_true(when_parse_http(TEXT("Sun, 06 Nov 1994 08:49:37 GMT"), &unix_s));
     assert_true(unix_s == 784111777);
-    when_write_http(784111777, out);
-    assert_string_equal(out, "Sun, 06 Nov 1994 08:49:37 GMT");
-    when_write_http(0, out);
-    assert_string_equal(out, "Thu, 01 Jan 1970 00:00:00 GMT");
-    when_write_http(-86400, out);
-    assert_string_equal(out, "Wed, 31 Dec 1969 00:00:00 GMT");
-    when_write_http(INT64_MIN, out);
-    assert_string_equal(out, "Sat, 01 Jan 0000 00:00:00 GMT");
 }
 
 static void wrong_http_dates_are_refused(void **state)
@@ -170,7 +161,7 @@ int main(void)
         cmocka_unit_test(microseconds_always_have_six_digits),
         cmocka_unit_test(offsets_are_taken_off),
         cmocka_unit_test(wrong_times_are_refused_untouched),
-        cmocka_unit_test(http_dates_go_both_ways),
+        cmocka_unit_test(an_http_date_is_read),
         cmocka_unit_test(wrong_http_dates_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

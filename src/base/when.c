@@ -233,10 +233,3 @@ bool when_parse_http(struct text text, int64_t *unix_s)
     *unix_s = seconds_of(&at);
     return true;
 }
-
-void when_write_http(int64_t unix_s, char out[WHEN_TEXT_MAX])
-{
-    struct moment at = moment_of(unix_s);
-    snprintf(out, WHEN_TEXT_MAX, "%s, %02d %s %04d %02d:%02d:%02d GMT", weekdays[at.weekday],
-             at.day, months[at.month - 1], at.year, at.hour, at.minute, at.second);
-}

@@ -20,7 +20,6 @@ void when_write_us(int64_t unix_us, char out[WHEN_TEXT_MAX]);
 bool when_parse(struct text text, int64_t *unix_ms, struct error *err);
 // IMF-fixdate of HTTP (RFC 9110 section 5.6.7), for Retry-After and Date; to Unix seconds.
 bool when_parse_http(struct text text, int64_t *unix_s);
-void when_write_http(int64_t unix_s, char out[WHEN_TEXT_MAX]);
 
 // Go duration syntax ("300ms", "1h30m", "-1.5h", "0") to milliseconds, rounded toward zero.
 bool duration_parse(struct text text, int64_t *ms, struct error *err);

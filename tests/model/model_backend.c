@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/must.h"
 #include "model/model_backend_private.h"
@@ -113,8 +114,9 @@ static void call_free(struct http_call *call)
 
 static void add_date(struct http_call *call)
 {
-    int64_t unix_ms = loop_unix_ms(call->backend->loop) + call->ahead_ms;
-    when_write_http(unix_ms / 1000, call->date);
+    time_t unix_s = (loop_unix_ms(call->backend->loop) + call->ahead_ms) / 1000;
+    struct tm at;
+    strftime(call->date, sizeof call->date, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&unix_s, &at));
     model_backend_add_header(call, "Date", call->date);
     call->reply.headers = call->headers;
     call->reply.header_count = call->header_count;
