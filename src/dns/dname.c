@@ -303,25 +303,6 @@ bool dname_read(struct text text, const struct dname *origin, enum dname_rules r
     return true;
 }
 
-bool dname_take(struct text octets, uint8_t out[DNAME_MAX], struct dname *name)
-{
-    size_t len = 0;
-    while (len < octets.len && len < DNAME_MAX) {
-        size_t label = (uint8_t)octets.at[len];
-        if (label > DNAME_LABEL_MAX || label >= octets.len - len || len + 1 + label > DNAME_MAX)
-            return false;
-        out[len] = (uint8_t)label;
-        for (size_t i = 1; i <= label; i++)
-            out[len + i] = lower((uint8_t)octets.at[len + i]);
-        len += label + 1;
-        if (!label) {
-            *name = (struct dname){out, len};
-            return true;
-        }
-    }
-    return false;
-}
-
 // ---- writing ------------------------------------------------------------------------------------
 
 static bool is_bare(uint8_t c)

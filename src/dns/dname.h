@@ -40,9 +40,6 @@ bool dname_text_is_full(struct text text);
 // 1", "name too long 300 > 255", "patterns can only have one wildcard".
 bool dname_read(struct text text, const struct dname *origin, enum dname_rules rules,
                 uint8_t out[DNAME_MAX], struct dname *name, struct error *err);
-// A name in wire format at the front of `octets`, uncompressed; upper case goes to lower. False: it
-// is none.
-bool dname_take(struct text octets, uint8_t out[DNAME_MAX], struct dname *name);
 
 // Canonical text: with the final dot, letters, digits, - _ * and / bare, other printable ASCII
 // behind a \ (no server reads all of it bare), [ and the rest as \DDD.

@@ -151,28 +151,6 @@ static void a_name_of_255_octets_is_taken(void **state)
     refuse_as(DNAME_OF_OBJECT, text, "name too long 269 > 255");
 }
 
-static void wire_octets_are_taken_or_not(void **state)
-{
-    (void)state;
-    uint8_t octets[DNAME_MAX];
-    struct dname name;
-    AUTO_BUFFER out = {0};
-    assert_true(dname_take((struct text){"\3wWw\0rest", 9}, octets, &name));
-    dname_write(&out, name);
-    assert_string_equal(out.at, "www.");
-    assert_false(dname_take((struct text){"\3ww", 3}, octets, &name));
-    assert_false(dname_take((struct text){"\3www", 4}, octets, &name));
-    assert_false(dname_take((struct text){"\xc0\x0c", 2}, octets, &name));
-    assert_false(dname_take((struct text){"", 0}, octets, &name));
-    char longest[260];
-    for (size_t i = 0; i < sizeof longest; i++)
-        longest[i] = i % 2 ? 'a' : 1;
-    assert_false(dname_take((struct text){longest, sizeof longest}, octets, &name));
-    longest[254] = 0;
-    assert_true(dname_take((struct text){longest, sizeof longest}, octets, &name));
-    assert_int_equal(name.len, 255);
-}
-
 static int compare_keys(struct dname a, struct dname b)
 {
     uint8_t left[DNAME_KEY_MAX];
@@ -259,7 +237,6 @@ int main(void)
         cmocka_unit_test(labels_of_other_scripts_become_a_labels),
         cmocka_unit_test(what_is_no_name_is_refused),
         cmocka_unit_test(a_name_of_255_octets_is_taken),
-        cmocka_unit_test(wire_octets_are_taken_or_not),
         cmocka_unit_test(the_order_is_the_canonical_one),
         cmocka_unit_test(a_name_is_within_its_zone_on_a_label_boundary),
         cmocka_unit_test(host_names_are_told_apart),

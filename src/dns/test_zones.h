@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "dns/rr_type.h"
-#include "dns/zone.h"
+#include "dns/zone_private.h"
 
 // Zones for tests, all of shop.example.
 
@@ -93,7 +93,7 @@ static inline struct zone *with_host(const struct zone *zone, uint32_t serial, u
 // The same content with nothing shared but the sets.
 static inline struct zone *made_anew(const struct zone *zone)
 {
-    autofree struct rrset **sets = mem_new_array(struct rrset *, zone_set_count(zone));
+    autofree struct rrset **sets = mem_new_array(struct rrset *, zone->set_count);
     const struct rrset *set;
     size_t count = 0;
     for (struct zone_walk walk = {.zone = zone}; (set = zone_walk(&walk));)

@@ -77,11 +77,6 @@ size_t zone_record_count(const struct zone *zone)
     return zone->record_count;
 }
 
-size_t zone_set_count(const struct zone *zone)
-{
-    return zone->set_count;
-}
-
 size_t zone_octets(const struct zone *zone)
 {
     return zone->octets;

@@ -85,7 +85,6 @@ struct dname zone_apex(const struct zone *zone);
 uint32_t zone_serial(const struct zone *zone);
 const struct rrset *zone_soa(const struct zone *zone);
 size_t zone_record_count(const struct zone *zone); // with the SOA
-size_t zone_set_count(const struct zone *zone);    // with the SOA's
 size_t zone_octets(const struct zone *zone);       // as transferred without compression
 const struct rrset *zone_find(const struct zone *zone, struct dname owner, uint16_t type);
 

@@ -20,7 +20,9 @@ static void check_name(struct dname name)
 {
     uint8_t octets[DNAME_MAX];
     struct dname again;
-    must(dname_take((struct text){(const char *)name.at, name.len}, octets, &again));
+    AUTO_BUFFER text = {0};
+    dname_write(&text, name);
+    must(dname_read(buffer_text(&text), NULL, DNAME_OF_FILE, octets, &again, NULL));
     must(dname_equal(name, again));
 }
 

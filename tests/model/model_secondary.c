@@ -356,8 +356,9 @@ bool model_secondary_handle_reply(struct model_secondary *server, struct text oc
     struct error err;
     struct tsig_key key = {0};
     CLEANUP(arena) struct arena *arena = arena_new();
-    const struct text rest = {octets.at + HEADER_OCTETS, octets.len - HEADER_OCTETS};
-    if (!message_read(arena, octets, &asked, &err) || !dname_take(rest, name_octets, &name))
+    static const struct dname root = {(const uint8_t *)"", 1};
+    if (!message_read(arena, octets, &asked, &err) ||
+        !dname_read(asked.question_name, &root, DNAME_OF_FILE, name_octets, &name, &err))
         return false;
     log_arrival(server, &asked, name);
     server->handles_tcp = is_tcp;
