@@ -152,15 +152,16 @@ static void reconcile_forget(struct engine *engine, uint32_t id)
 
 // No watch reported the deletion, so nothing is removed in its name. What it had at backends that
 // list is found unclaimed by a new listing there, and goes as far as the guard lets it.
-static bool leave_to_guard(struct engine *engine, uint32_t id)
+static void leave_to_guard(struct engine *engine, uint32_t id)
 {
-    const struct key *key = &engine->keys[id];
-    size_t opener = engine->controllers[key->controller].opener;
-    if (!key->is_deletion_inferred || !engine->controllers[opener].controller->open)
-        return false;
-    backends_list_anew(engine, opener);
+    backends_list_anew(engine, engine->controllers[engine->keys[id].controller].opener);
     reconcile_forget(engine, id);
-    return true;
+}
+
+static bool is_left_to_guard(const struct engine *engine, uint32_t id)
+{
+    size_t opener = engine->controllers[engine->keys[id].controller].opener;
+    return engine->keys[id].is_deletion_inferred && engine->controllers[opener].controller->open;
 }
 
 static void forget_previous_if_settled(struct engine *engine, uint32_t id)
@@ -293,8 +294,13 @@ void reconcile_key(struct engine *engine, uint32_t id)
     struct decision decision = {0};
     char trace[33];
     if (!input_is_synced(engine, state->controller) ||
-        !input_is_resolved(engine, state->controller, key_subject(&engine->keys[id])) ||
-        leave_to_guard(engine, id) || registry_awaits_plan(engine, id))
+        !input_is_resolved(engine, state->controller, key_subject(&engine->keys[id])))
+        return;
+    if (is_left_to_guard(engine, id)) {
+        leave_to_guard(engine, id);
+        return;
+    }
+    if (registry_awaits_plan(engine, id))
         return;
     int64_t begun_ms = loop_mono_ms(engine->loop);
     engine->keys[id].is_in_event_batch = false;
