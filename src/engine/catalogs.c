@@ -16,7 +16,7 @@ enum {
 };
 
 // A zone that left without its Zone having been deleted.
-struct ghost {
+struct former_member {
     uint8_t octets[DNAME_MAX];
     size_t len;
     char uid[UID_OCTETS];
@@ -30,14 +30,14 @@ struct catalog {
     size_t len;
     struct zone *now;     // NULL: none was published
     int64_t published_ms; // mono
-    struct ghost *ghosts;
-    size_t ghost_count;
-    size_t ghost_capacity;
+    struct former_member *former;
+    size_t former_count;
+    size_t former_capacity;
 };
 
-static struct dname name_of(const struct ghost *ghost)
+static struct dname name_of(const struct former_member *gone)
 {
-    return (struct dname){ghost->octets, ghost->len};
+    return (struct dname){gone->octets, gone->len};
 }
 
 static struct dname apex_of(const struct catalog *catalog)
@@ -76,60 +76,60 @@ static size_t members_of(const struct engine *engine, const struct catalog *cata
     return count;
 }
 
-static void drop_ghost(struct catalog *catalog, size_t at)
+static void drop_former_member(struct catalog *catalog, size_t at)
 {
-    catalog->ghosts[at] = catalog->ghosts[--catalog->ghost_count];
+    catalog->former[at] = catalog->former[--catalog->former_count];
 }
 
 // Those that came back, and those that left so long ago that they count no more.
 static void sweep(struct engine *engine, struct catalog *catalog)
 {
     int64_t now_ms = loop_mono_ms(engine->loop);
-    for (size_t i = catalog->ghost_count; i-- > 0;) {
-        const struct ghost *ghost = &catalog->ghosts[i];
-        const struct served *served = publish_find(engine, name_of(ghost));
+    for (size_t i = catalog->former_count; i-- > 0;) {
+        const struct former_member *gone = &catalog->former[i];
+        const struct served *served = publish_find(engine, name_of(gone));
         bool is_back = served && served->is_member;
-        if (is_back || (!ghost->is_guarded && ghost->left_ms + guard_rules.window_ms < now_ms))
-            drop_ghost(catalog, i);
+        if (is_back || (!gone->is_guarded && gone->left_ms + guard_rules.window_ms < now_ms))
+            drop_former_member(catalog, i);
     }
 }
 
 static void log_guarded(const struct engine *engine, const struct catalog *catalog)
 {
     AUTO_BUFFER names = {0};
-    for (size_t i = 0; i < catalog->ghost_count && names.len < 400; i++) {
+    for (size_t i = 0; i < catalog->former_count && names.len < 400; i++) {
         if (names.len)
             buffer_add_text(&names, ", ");
-        dname_write(&names, name_of(&catalog->ghosts[i]));
+        dname_write(&names, name_of(&catalog->former[i]));
     }
     log_line(
         engine->log, LOG_ERROR,
         "too many zones left a catalog at once: they are kept in it until their Zones are live "
         "again or deleted",
-        LOG_TEXT("group", catalog->group), LOG_INT("zones", (int64_t)catalog->ghost_count),
+        LOG_TEXT("group", catalog->group), LOG_INT("zones", (int64_t)catalog->former_count),
         LOG_TEXT("names", names.at), LOG_END);
 }
 
 static void guard(struct engine *engine, struct catalog *catalog)
 {
-    size_t left = catalog->ghost_count;
+    size_t left = catalog->former_count;
     size_t before = members_of(engine, catalog) + left;
     bool is_new = false;
     if (!guard_is_too_much(&guard_rules, before, left))
         return;
     for (size_t i = 0; i < left; i++) {
-        is_new |= !catalog->ghosts[i].is_guarded;
-        catalog->ghosts[i].is_guarded = true;
+        is_new |= !catalog->former[i].is_guarded;
+        catalog->former[i].is_guarded = true;
     }
     if (is_new)
         log_guarded(engine, catalog);
 }
 
-static void forget_ghost(struct catalog *catalog, struct dname fqdn)
+static void forget_former_member(struct catalog *catalog, struct dname fqdn)
 {
-    for (size_t i = catalog->ghost_count; i-- > 0;)
-        if (dname_equal(name_of(&catalog->ghosts[i]), fqdn))
-            drop_ghost(catalog, i);
+    for (size_t i = catalog->former_count; i-- > 0;)
+        if (dname_equal(name_of(&catalog->former[i]), fqdn))
+            drop_former_member(catalog, i);
 }
 
 void catalogs_lose(struct engine *engine, const struct served *served, bool was_seen)
@@ -138,14 +138,14 @@ void catalogs_lose(struct engine *engine, const struct served *served, bool was_
     engine->are_catalogs_dirty = true;
     if (!catalog)
         return;
-    forget_ghost(catalog, served->apex);
+    forget_former_member(catalog, served->apex);
     if (was_seen || !served->is_member)
         return;
-    mem_reserve(&catalog->ghosts, &catalog->ghost_capacity, catalog->ghost_count + 1);
-    struct ghost *ghost = &catalog->ghosts[catalog->ghost_count++];
-    *ghost = (struct ghost){.len = served->apex.len, .left_ms = loop_mono_ms(engine->loop)};
-    memcpy(ghost->octets, served->apex.at, served->apex.len);
-    object_write_uid(engine->keys[served->key].object, ghost->uid);
+    mem_reserve(&catalog->former, &catalog->former_capacity, catalog->former_count + 1);
+    struct former_member *gone = &catalog->former[catalog->former_count++];
+    *gone = (struct former_member){.len = served->apex.len, .left_ms = loop_mono_ms(engine->loop)};
+    memcpy(gone->octets, served->apex.at, served->apex.len);
+    object_write_uid(engine->keys[served->key].object, gone->uid);
 }
 
 void catalogs_forget(struct engine *engine, const struct object *zone)
@@ -154,10 +154,10 @@ void catalogs_forget(struct engine *engine, const struct object *zone)
     object_write_uid(zone, uid);
     for (size_t i = 0; i < engine->catalog_count; i++) {
         struct catalog *catalog = &engine->catalogs[i];
-        for (size_t k = catalog->ghost_count; k-- > 0;) {
-            if (strcmp(catalog->ghosts[k].uid, uid) != 0)
+        for (size_t k = catalog->former_count; k-- > 0;) {
+            if (strcmp(catalog->former[k].uid, uid) != 0)
                 continue;
-            drop_ghost(catalog, k);
+            drop_former_member(catalog, k);
             engine->are_catalogs_dirty = true;
         }
     }
@@ -169,7 +169,7 @@ static size_t list_members(const struct engine *engine, const struct catalog *ca
                            struct arena *arena, struct catalog_member **out)
 {
     size_t count = 0;
-    size_t most = engine->served_by_apex.count + catalog->ghost_count;
+    size_t most = engine->served_by_apex.count + catalog->former_count;
     struct catalog_member *members = arena_new_array(arena, struct catalog_member, most + 1);
     for (uint32_t id = 0; id < engine->served_used; id++) {
         const struct served *served = engine->served[id];
@@ -179,10 +179,10 @@ static size_t list_members(const struct engine *engine, const struct catalog *ca
         object_write_uid(engine->keys[served->key].object, uid);
         members[count++] = (struct catalog_member){served->apex, text_of(uid)};
     }
-    for (size_t i = 0; i < catalog->ghost_count; i++)
-        if (catalog->ghosts[i].is_guarded)
-            members[count++] = (struct catalog_member){name_of(&catalog->ghosts[i]),
-                                                       text_of(catalog->ghosts[i].uid)};
+    for (size_t i = 0; i < catalog->former_count; i++)
+        if (catalog->former[i].is_guarded)
+            members[count++] = (struct catalog_member){name_of(&catalog->former[i]),
+                                                       text_of(catalog->former[i].uid)};
     *out = members;
     return count;
 }
@@ -288,7 +288,7 @@ static void catalog_done(struct engine *engine, struct catalog *catalog)
     secondaries_forget(engine->secondaries, apex_of(catalog));
     published_remove(engine->published, apex_of(catalog));
     zone_unref(catalog->now);
-    free(catalog->ghosts);
+    free(catalog->former);
     free(catalog->group);
 }
 
@@ -357,8 +357,8 @@ void catalogs_write_metrics(const struct engine *engine, struct buffer *out)
                       "Zones that a guard keeps in a catalog, by group of servers.");
     for (size_t i = 0; i < engine->catalog_count; i++) {
         size_t held = 0;
-        for (size_t k = 0; k < engine->catalogs[i].ghost_count; k++)
-            held += engine->catalogs[i].ghosts[k].is_guarded;
+        for (size_t k = 0; k < engine->catalogs[i].former_count; k++)
+            held += engine->catalogs[i].former[k].is_guarded;
         buffer_printf(out, "signpost_catalog_held_zones{group=\"");
         metric_write_label(out, engine->catalogs[i].group);
         buffer_printf(out, "\"} %zu\n", held);

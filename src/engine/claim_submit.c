@@ -40,11 +40,11 @@ static void claim_set_content(struct engine *engine, struct claim *claim,
                               const struct record_set *set)
 {
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
-    bool is_reported = backend_fingerprint(claim_backend(engine, claim), set, hash);
+    bool is_known = backend_fingerprint(claim_backend(engine, claim), set, hash);
     claim->has_wanted = false;
     if (is_remembered_by_half(claim) && !memcmp(claim->there_hash, hash, FINGERPRINT_OCTETS / 2))
         claim_set_there(engine, claim, hash);
-    if (is_reported)
+    if (is_known)
         claim_set_wanted(engine, claim, hash);
     if (claim_is_satisfied(claim))
         return;
@@ -143,24 +143,24 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
         claim_recall(engine, id, want);
 }
 
-struct receipts_mark {
+struct receipts_digest {
     size_t count;
     uint64_t mixed;
 };
 
-static struct receipts_mark receipts_mark(const struct engine *engine, uint32_t key)
+static struct receipts_digest receipts_digest(const struct engine *engine, uint32_t key)
 {
-    struct receipts_mark mark = {0};
+    struct receipts_digest digest = {0};
     for (uint32_t id = engine->keys[key].first_claim; id != NO_ID;
          id = engine->claims[id].next_of_key) {
         const struct claim *claim = &engine->claims[id];
         const struct pending *pending = claim_shown(engine, claim)->pending;
         uint32_t attempts = pending ? pending->attempts : 0;
         uint32_t parts[] = {id, claim_receipt_bits(claim), claim->name_holder, attempts};
-        mark.mixed += hash_octets(parts, sizeof parts);
-        mark.count++;
+        digest.mixed += hash_octets(parts, sizeof parts);
+        digest.count++;
     }
-    return mark;
+    return digest;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -222,7 +222,7 @@ bool registry_submit(struct engine *engine, uint32_t key, const struct claim_wan
                      size_t count)
 {
     uint32_t *ids = arena_new_array(engine->arena, uint32_t, count + 1);
-    struct receipts_mark before = receipts_mark(engine, key);
+    struct receipts_digest before = receipts_digest(engine, key);
     for (size_t i = 0; i < count; i++) {
         ids[i] = claim_of_key(engine, key, &wants[i]);
         bool is_new = ids[i] == NO_ID;
@@ -235,6 +235,6 @@ bool registry_submit(struct engine *engine, uint32_t key, const struct claim_wan
     forget_unnamed(engine, key, ids, count);
     for (size_t i = 0; i < count; i++)
         registry_replan(engine, ids[i]);
-    struct receipts_mark after = receipts_mark(engine, key);
+    struct receipts_digest after = receipts_digest(engine, key);
     return before.count != after.count || before.mixed != after.mixed;
 }

@@ -81,7 +81,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->event_batch_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->back_off_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->crowded_timer = (struct loop_timer){.call = wake_timer, .context = engine};
-    engine->ask_timer = (struct loop_timer){.call = wake_timer, .context = engine};
+    engine->approval_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->release_timer = (struct loop_timer){.call = engine_release_memory, .context = engine};
     engine->is_leading = !options->store;
     engine->dry_run = options->is_dry ? dry_run_new() : NULL;
@@ -115,7 +115,7 @@ void engine_free(struct engine *engine)
     loop_timer_cancel(engine->loop, &engine->timer);
     loop_timer_cancel(engine->loop, &engine->event_batch_timer);
     loop_timer_cancel(engine->loop, &engine->back_off_timer);
-    loop_timer_cancel(engine->loop, &engine->ask_timer);
+    loop_timer_cancel(engine->loop, &engine->approval_timer);
     resync_stop(engine);
     loop_timer_cancel(engine->loop, &engine->release_timer);
     loop_timer_cancel(engine->loop, &engine->stop_timer);

@@ -251,17 +251,17 @@ static void refused(struct backend *backend, const struct error *error)
     set_dropped(backend->guarded, NULL);
     backend->guarded->is_due = true;
     backend->guarded->not_before_ms = loop_mono_ms(engine->loop) + ASK_AGAIN_MS;
-    loop_timer_set(engine->loop, &engine->ask_timer, ASK_AGAIN_MS);
+    loop_timer_set(engine->loop, &engine->approval_timer, ASK_AGAIN_MS);
 }
 
 static void asked(void *context, const struct store_reply *reply)
 {
     struct engine *engine = context;
-    struct backend *backend = engine->backends_by_number[engine->asking - 1];
-    engine->asking = 0;
+    struct backend *backend = engine->backends_by_number[engine->approval_backend - 1];
+    engine->approval_backend = 0;
     engine->writes_in_flight--;
     if (backend && backend->guarded && reply->is_ok)
-        backend->guarded->is_due |= engine->is_asking_anew;
+        backend->guarded->is_due |= engine->is_approval_renewed;
     else if (backend && !reply->is_ok)
         refused(backend, &reply->error);
     engine_schedule(engine);
@@ -270,8 +270,8 @@ static void asked(void *context, const struct store_reply *reply)
 static void send(struct backend *backend, const struct object_want *want)
 {
     struct engine *engine = backend->engine;
-    engine->asking = backend->number;
-    engine->is_asking_anew = !want->tree;
+    engine->approval_backend = backend->number;
+    engine->is_approval_renewed = !want->tree;
     set_dropped(backend->guarded, want->tree ? NULL : want->seen);
     engine->writes_in_flight++;
     store_write_object(
@@ -297,10 +297,10 @@ static void ask(struct backend *backend, const struct controller *controller)
         send(backend, &want);
 }
 
-void engine_guard_ask(struct engine *engine)
+void engine_guard_ask_approval(struct engine *engine)
 {
     const struct controller *controller = NULL;
-    for (struct backend *backend = engine->backends; backend && !engine->asking;
+    for (struct backend *backend = engine->backends; backend && !engine->approval_backend;
          backend = backend->next) {
         if (!guarded_count(backend->guarded) || !backend->guarded->is_due ||
             !engine_may_write(engine) ||

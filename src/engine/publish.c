@@ -144,7 +144,7 @@ static void on_server_report(void *context, struct dname apex)
 static void on_sign(void *context, const struct published_sign *sign)
 {
     const struct engine *engine = context;
-    secondaries_see(engine->secondaries, sign);
+    secondaries_handle_sign(engine->secondaries, sign);
 }
 
 void publish_to_shared_model(struct engine *engine, uint32_t key)
@@ -216,7 +216,7 @@ static void hold(struct engine *engine, const struct served *served,
 {
     if (publication->what == PUBLISH_UNAVAILABLE) {
         published_withhold(engine->published, served->apex, publication->group, PUBLISHED_WITHHELD);
-        secondaries_hush(engine->secondaries, served->apex);
+        secondaries_pause(engine->secondaries, served->apex);
     } else if (publication->is_frozen && newest(engine, served->apex)) {
         published_withhold(engine->published, served->apex, publication->group, PUBLISHED_FROZEN);
     }

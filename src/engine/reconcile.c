@@ -446,7 +446,7 @@ static void slice(void *context)
     if (!engine->is_stopping)
         backends_pump(engine);
     catalogs_update(engine);
-    engine_guard_ask(engine);
+    engine_guard_ask_approval(engine);
     backends_sweep(engine);
     release_after_flood(engine);
     int64_t next_ms = queue_next_ms(engine->queue);

@@ -136,7 +136,7 @@ static struct followed *followed_new(struct secondaries *secondaries, struct dna
     memcpy(zone->octets, apex.at, apex.len);
     zone->secondaries = secondaries;
     zone->apex = (struct dname){zone->octets, apex.len};
-    zone->timer = (struct loop_timer){.call = secondary_ring, .context = zone};
+    zone->timer = (struct loop_timer){.call = secondary_on_timer, .context = zone};
     secondaries->zones[id] = zone;
     table_add(&secondaries->by_apex, hash_octets(apex.at, apex.len), id);
     return zone;
@@ -159,11 +159,11 @@ void secondaries_notify(struct secondaries *secondaries, const char *group, cons
 {
     struct followed *followed = find(secondaries, zone_apex(zone));
     bool is_known = followed && is_same_group(followed, group);
-    if (is_known && followed->serial == zone_serial(zone) && !followed->is_hushed)
+    if (is_known && followed->serial == zone_serial(zone) && !followed->is_paused)
         return;
     if (!followed)
         followed = followed_new(secondaries, zone_apex(zone));
-    followed->is_hushed = false;
+    followed->is_paused = false;
     set_version(followed, zone);
     if (!is_known) {
         free(followed->group);
@@ -174,12 +174,12 @@ void secondaries_notify(struct secondaries *secondaries, const char *group, cons
     secondary_report_answer(followed);
 }
 
-void secondaries_hush(struct secondaries *secondaries, struct dname apex)
+void secondaries_pause(struct secondaries *secondaries, struct dname apex)
 {
     struct followed *zone = find(secondaries, apex);
-    if (!zone || zone->is_hushed)
+    if (!zone || zone->is_paused)
         return;
-    zone->is_hushed = true;
+    zone->is_paused = true;
     for (size_t i = 0; i < zone->count; i++) {
         secondary_end_exchange(&zone->items[i].exchanges[SECONDARY_NOTIFY]);
         zone->items[i].exchanges[SECONDARY_NOTIFY].next_ms = 0;
@@ -205,7 +205,7 @@ static struct secondary *secondary_named(const struct followed *zone, const char
     return NULL;
 }
 
-void secondaries_see(struct secondaries *secondaries, const struct published_sign *sign)
+void secondaries_handle_sign(struct secondaries *secondaries, const struct published_sign *sign)
 {
     struct followed *zone = find(secondaries, sign->apex);
     struct secondary *secondary = zone ? secondary_named(zone, sign->server) : NULL;

@@ -30,10 +30,10 @@ void secondaries_lead(struct secondaries *secondaries, bool is_leading);
 void secondaries_notify(struct secondaries *secondaries, const char *group,
                         const struct zone *zone);
 // The zone may not be answered from: it is not announced until a version is served again.
-void secondaries_hush(struct secondaries *secondaries, struct dname apex);
+void secondaries_pause(struct secondaries *secondaries, struct dname apex);
 void secondaries_forget(struct secondaries *secondaries, struct dname apex);
 // A server asked for the zone: it is not announced to it again, and its serial is probed soon.
-void secondaries_see(struct secondaries *secondaries, const struct published_sign *sign);
+void secondaries_handle_sign(struct secondaries *secondaries, const struct published_sign *sign);
 // The group whose servers follow the zone, as announced last; NULL: none.
 const char *secondaries_group(const struct secondaries *secondaries, struct dname apex);
 // Borrowed until the next call that changes them.

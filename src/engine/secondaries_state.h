@@ -65,7 +65,7 @@ struct followed {
     size_t count;
     struct loop_timer timer;
     bool is_answered; // `reported` is due
-    bool is_hushed;   // no NOTIFY is sent
+    bool is_paused;   // no NOTIFY is sent
 };
 
 struct secondaries {
@@ -95,7 +95,7 @@ bool secondary_is_same_view(const struct server_view *a, const struct server_vie
 // always, one that only asked if its next query is far off, as it may ask for ever.
 void secondary_probe_soon(struct secondary *secondary, bool has_fetched);
 void secondary_drain(void *context);
-void secondary_ring(void *context);
+void secondary_on_timer(void *context);
 void secondary_end_exchange(struct secondary_exchange *exchange);
 void secondary_end_exchanges(struct followed *zone);
 void secondary_take_fetches(struct followed *zone);

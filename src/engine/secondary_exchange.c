@@ -75,7 +75,7 @@ static void schedule_exchange_again(struct secondary *secondary, enum secondary_
     int64_t now_ms = loop_mono_ms(secondary->zone->secondaries->loop);
     if (type == SECONDARY_NOTIFY)
         exchange->next_ms =
-            secondary->has_come || secondary->zone->is_hushed ? 0 : now_ms + notify_delay(exchange);
+            secondary->has_come || secondary->zone->is_paused ? 0 : now_ms + notify_delay(exchange);
     else if (secondary->server->probe)
         exchange->next_ms = now_ms + probe_delay(secondary, exchange);
 }
@@ -171,7 +171,7 @@ static void see_stuck(struct secondary *secondary)
         is_older && (was_stuck || (secondary->fetched_ms && until_stuck(secondary) <= 0));
     if (view->is_stuck && !was_stuck)
         report_stuck(secondary);
-    if (!view->is_stuck || secondary->is_pushed || secondary->zone->is_hushed ||
+    if (!view->is_stuck || secondary->is_pushed || secondary->zone->is_paused ||
         !secondary->fetched_ms || until_stuck(secondary) > 0)
         return;
     secondary->is_pushed = true;
@@ -355,7 +355,7 @@ void secondary_drain(void *context)
         begin_exchange(first->secondary, first->type);
 }
 
-void secondary_ring(void *context)
+void secondary_on_timer(void *context)
 {
     struct followed *zone = context;
     int64_t now_ms = loop_mono_ms(zone->secondaries->loop);
@@ -413,11 +413,11 @@ void secondary_announce(struct followed *zone)
         secondary->has_come = secondary->is_pushed = false;
         secondary->exchanges[SECONDARY_NOTIFY].times = secondary->exchanges[SECONDARY_PROBE].times =
             0;
-        secondary->exchanges[SECONDARY_NOTIFY].next_ms = zone->is_hushed ? 0 : now_ms;
+        secondary->exchanges[SECONDARY_NOTIFY].next_ms = zone->is_paused ? 0 : now_ms;
         secondary->exchanges[SECONDARY_PROBE].next_ms =
             secondary->server->probe ? now_ms + PROBE_FIRST_MS : 0;
     }
     secondary_take_fetches(zone);
     if (zone->secondaries->is_leading)
-        secondary_ring(zone);
+        secondary_on_timer(zone);
 }

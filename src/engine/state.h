@@ -271,9 +271,10 @@ struct engine {
     LIST_OF(struct write) writes; // store calls under way
     struct ledger_calls ledger_calls;
     LIST_OF(struct object_write) object_writes;
-    uint16_t asking;     // the backend for whose removals an approval object is written; 0: none
-    bool is_asking_anew; // that write removes the previous object
-    struct loop_timer ask_timer;
+    // The number of the backend for whose removals an approval object is written; 0: none.
+    uint16_t approval_backend;
+    bool is_approval_renewed; // that write removes the previous object
+    struct loop_timer approval_timer;
     size_t writes_in_flight;
     size_t exchange_count_all;
     void (*stopped)(void *context);
@@ -441,7 +442,7 @@ void engine_guard_approve(struct engine *engine, const struct approval *approval
 // live until the next reconciliation.
 size_t engine_guard_checks(const struct engine *engine, struct store_check *out, size_t capacity);
 // Writes the objects by which people can approve removals.
-void engine_guard_ask(struct engine *engine);
+void engine_guard_ask_approval(struct engine *engine);
 
 // listing.c: compares what stands at a backend with what is claimed there.
 struct listing *listing_new(struct engine *engine);
