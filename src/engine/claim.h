@@ -63,6 +63,7 @@ bool claim_is_forgotten(const struct claim *claim);        // its key does not w
 // its name queues it again, unless the caller puts it into an exchange.
 void claim_unqueue(struct engine *engine, uint32_t id);
 bool claim_has_failed(const struct claim *claim); // since it was settled last
+// The exchange carries it out. The claim is not queued, and what it sends is in memory.
 void claim_begin_exchange(struct engine *engine, uint32_t id, struct exchange *exchange);
 
 // claim_registry.c
@@ -94,14 +95,17 @@ const struct object *registry_holder(struct engine *engine, uint32_t key,
                                      const struct object *subject, const struct claim_want *want);
 
 // claim_outcome.c
+// Its exchange ended with the outcome in `change`. `hash` is the fingerprint of what a SET put
+// there. Plans the name; a claim that its key does not want any more is removed.
 void claim_finish(struct engine *engine, uint32_t id, const struct change *change,
                   const uint8_t hash[FINGERPRINT_OCTETS], const char *trace);
 // Its exchange ended and nobody knows whether the change was made: what stood there is not known
-// any more. A claim that its key does not want any more is released.
+// any more. A claim that its key does not want any more is removed.
 void claim_unanswered(struct engine *engine, uint32_t id, enum change_op op);
 // Its exchange did nothing, for a reason that lies with the backend as a whole: the claim is due
 // again.
 void claim_put_back(struct engine *engine, uint32_t id, enum change_op op);
+// Counts a failed attempt, and lets the claim back off. Wakes its key and those that share with it.
 void claim_fail(struct engine *engine, uint32_t id, const struct error *error, const char *trace);
 void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
 // The same for all claims that go through the backend.

@@ -34,7 +34,7 @@ static void plan_later(struct engine *engine, uint32_t id)
     set_crowded_timer(engine);
 }
 
-// ---- claims that go -----------------------------------------------------------------------------
+// ---- claims that are forgotten ------------------------------------------------------------------
 
 uint32_t claim_remove(struct engine *engine, uint32_t id)
 {
@@ -299,7 +299,7 @@ static bool mark_evictions(const struct engine *engine, struct claim_at_name *al
 static void replan_from(struct engine *engine, uint32_t first)
 {
     size_t count;
-    arena_reset(engine->scratch);
+    arena_reset(engine->scratch); // no step resets it
     struct claim_at_name *all = claims_of_name(engine, first, is_not_forgotten, &count);
     struct plan_claim *claims = arena_new_array(engine->scratch, struct plan_claim, count + 1);
     struct plan_step *steps = arena_new_array(engine->scratch, struct plan_step, count + 1);

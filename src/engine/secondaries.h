@@ -29,7 +29,7 @@ void secondaries_lead(struct secondaries *secondaries, bool is_leading);
 // A version is served: announces it to its servers. The same serial again changes nothing.
 void secondaries_notify(struct secondaries *secondaries, const char *group,
                         const struct zone *zone);
-// The zone may not be answered from: it is not announced until a version is served again.
+// No version of the zone may be served now: it is not announced until one is served again.
 void secondaries_pause(struct secondaries *secondaries, struct dname apex);
 void secondaries_forget(struct secondaries *secondaries, struct dname apex);
 // A server asked for the zone: it is not announced to it again, and its serial is probed soon.

@@ -315,10 +315,12 @@ void engine_maybe_rested(struct engine *engine);
 uint32_t key_find(struct engine *engine, size_t controller, struct text namespace_,
                   struct text name);
 uint32_t key_make(struct engine *engine, size_t controller, const struct object *object);
+// Takes a reference of its own.
 void key_set_object(struct engine *engine, uint32_t id, const struct object *object);
+// Frees its slot. It has no claims, backends or questions any more.
 void key_forget(struct engine *engine, uint32_t id);
-struct key_extra *key_extra(struct key *key);
-void key_forget_refusal(struct key *key);
+struct key_extra *key_extra(struct key *key); // makes it, unless the key has one
+void key_forget_refusal(struct key *key);     // snapshots do not show it any more
 // What a reconciliation sees of the object: NULL when it is gone, unless its finalizer was lost.
 const struct object *key_subject(const struct key *key);
 // The level at which a key is queued: a higher one for keys of an urgent controller.

@@ -11,8 +11,10 @@
 // reconciliation that the end of the call wakes. Each function returns false when there was nothing
 // to send.
 
+// True if the finalizer is to be added, or removed, and is not yet.
 bool decision_adds_finalizer(const struct object *object, const struct decision *decision);
 bool decision_removes_finalizer(const struct object *object, const struct decision *decision);
+// Adds the finalizer and changes labels and annotations, in one call.
 bool write_back_metadata(struct engine *engine, uint32_t id, const struct decision *decision);
 bool write_back_remove_finalizer(struct engine *engine, uint32_t id,
                                  const struct decision *decision);
