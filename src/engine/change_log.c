@@ -140,7 +140,7 @@ static struct log_attr backend_attr(const struct backend *backend)
 }
 
 // It concerns no object, but whoever runs us.
-static void note(const struct backend *backend, const char *reason, const char *text)
+static void publish_event(const struct backend *backend, const char *reason, const char *text)
 {
     AUTO_BUFFER whole = {0};
     struct store *store = backend->engine->options.store;
@@ -168,9 +168,10 @@ void change_log_guarded(const struct backend *backend)
              LOG_TEXT("reason", "GuardTripped"), LOG_TEXT("backend", backend->name),
              LOG_INT("held", (int64_t)guarded_count(backend->guarded)),
              LOG_INT("owned", (int64_t)backend->owned), LOG_END);
-    note(backend, EVENT_GUARD_TRIPPED,
-         "records are kept although nothing wants them any more, as they are too many to go at "
-         "once; `signpost status` names the plan that asks whether they may");
+    publish_event(
+        backend, EVENT_GUARD_TRIPPED,
+        "records are kept although nothing wants them any more, as they are too many to go at "
+        "once; `signpost status` names the plan that asks whether they may");
 }
 
 void change_log_approved(const struct backend *backend)
@@ -203,5 +204,5 @@ void change_log_unavailable(const struct backend *backend, const struct error *e
              messages ? messages->failed : "the backend is unavailable", backend_attr(backend),
              LOG_TEXT("error", error->text), LOG_INT("count", count), LOG_END);
     if (is_changed)
-        note(backend, error->reason, error->text);
+        publish_event(backend, error->reason, error->text);
 }

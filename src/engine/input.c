@@ -65,13 +65,13 @@ static struct strings index_keys_of(struct engine *engine, const struct input *i
     return out;
 }
 
-static struct strings wants_of(struct arena *arena,
-                               void (*wants)(const struct object *, struct strings *),
-                               const struct object *object)
+static struct strings lookup_keys_of(struct arena *arena,
+                                     void (*lookup_keys)(const struct object *, struct strings *),
+                                     const struct object *object)
 {
     struct strings out = {.arena = arena};
-    if (object && wants)
-        wants(object, &out);
+    if (object && lookup_keys)
+        lookup_keys(object, &out);
     else if (object)
         strings_add(&out, "%s", EVERY);
     return out;
@@ -150,9 +150,9 @@ static struct object_ref_key identity_of(const struct kind *kind, const char *wa
     return key;
 }
 
-// By identity: the store is told of the first that wants an object, and of the last.
-static void report_want(struct engine *engine, const struct input *input, const char *text,
-                        bool is_wanted)
+// By identity: the store learns of the first key that looks an object up, and of the last.
+static void report_lookup(struct engine *engine, const struct input *input, const char *text,
+                          bool is_wanted)
 {
     if (!input || !is_by_identity(input))
         return;
@@ -161,7 +161,7 @@ static void report_want(struct engine *engine, const struct input *input, const 
         store_want(engine->options.store, &key, is_wanted);
 }
 
-typedef void wants_call(const struct object *subject, struct strings *out);
+typedef void lookup_call(const struct object *subject, struct strings *out);
 
 // A key whose object is about to be replaced, by NULL: to go. NO_ID: none.
 struct changing {
@@ -177,9 +177,9 @@ static const struct object *wanting(const struct engine *engine, uint32_t id,
     return id == changing->key ? changing->object : key_subject(&engine->keys[id]);
 }
 
-// Drops hints of keys that ceased to want this value, and doubles.
+// Drops hints of keys that ceased to look this string up, and doubles.
 static void join_sweep(struct engine *engine, struct join_value *value, size_t controller,
-                       wants_call *wants, const struct changing *changing)
+                       lookup_call *lookup_keys, const struct changing *changing)
 {
     size_t kept = 0;
     for (size_t i = 0; i < value->key_count; i++) {
@@ -187,7 +187,7 @@ static void join_sweep(struct engine *engine, struct join_value *value, size_t c
         if (!object || engine->keys[value->keys[i]].controller != controller)
             continue;
         arena_reset(engine->scratch);
-        struct strings now = wants_of(engine->scratch, wants, object);
+        struct strings now = lookup_keys_of(engine->scratch, lookup_keys, object);
         bool is_double = false;
         for (size_t j = 0; j < kept && !is_double && kept < 64; j++)
             is_double = value->keys[j] == value->keys[i];
@@ -199,65 +199,65 @@ static void join_sweep(struct engine *engine, struct join_value *value, size_t c
 }
 
 // Where a string is wanted: an input of a controller, or its backends (input NULL).
-struct place {
+struct lookup_input {
     struct join *join;
     size_t controller;
     const struct input *input;
-    wants_call *wants;
+    lookup_call *lookup_keys;
 };
 
 // A string that no key and no object seems to have is looked at closely, and goes.
-static void join_tidy(struct engine *engine, const struct place *place, struct join_value *value,
-                      const struct changing *changing)
+static void join_tidy(struct engine *engine, const struct lookup_input *lookup,
+                      struct join_value *value, const struct changing *changing)
 {
     if (value->live || value->object_count)
         return;
-    join_sweep(engine, value, place->controller, place->wants, changing);
+    join_sweep(engine, value, lookup->controller, lookup->lookup_keys, changing);
     if (value->key_count)
         return;
-    report_want(engine, place->input, value->text, false);
-    join_forget(place->join, value);
+    report_lookup(engine, lookup->input, value->text, false);
+    join_forget(lookup->join, value);
 }
 
-static void drop_wants(struct engine *engine, const struct place *place,
-                       const struct strings *before, const struct strings *after,
-                       const struct changing *changing)
+static void drop_lookups(struct engine *engine, const struct lookup_input *lookup,
+                         const struct strings *before, const struct strings *after,
+                         const struct changing *changing)
 {
     for (size_t i = 0; i < before->count; i++) {
-        struct join_value *value = join_find(place->join, before->items[i]);
+        struct join_value *value = join_find(lookup->join, before->items[i]);
         if (!value || strings_has(after, before->items[i]))
             continue;
         value->live -= value->live > 0;
         if (value->key_count == 1 && value->keys[0] == changing->key)
             value->key_count = 0;
-        join_tidy(engine, place, value, changing);
+        join_tidy(engine, lookup, value, changing);
     }
 }
 
-static void add_want(struct engine *engine, const struct place *place, const char *text,
-                     const struct changing *changing)
+static void add_lookup(struct engine *engine, const struct lookup_input *lookup, const char *text,
+                       const struct changing *changing)
 {
-    bool is_first = !join_find(place->join, text);
-    struct join_value *value = join_get(place->join, text);
+    bool is_first = !join_find(lookup->join, text);
+    struct join_value *value = join_get(lookup->join, text);
     if (value->key_count > 2 * value->live + 16)
-        join_sweep(engine, value, place->controller, place->wants, changing);
+        join_sweep(engine, value, lookup->controller, lookup->lookup_keys, changing);
     mem_reserve(&value->keys, &value->key_capacity, value->key_count + 1);
     value->keys[value->key_count++] = changing->key;
     value->live++;
     if (is_first)
-        report_want(engine, place->input, text, true);
+        report_lookup(engine, lookup->input, text, true);
 }
 
-static void join_index(struct engine *engine, const struct place *place, uint32_t id,
+static void join_index(struct engine *engine, const struct lookup_input *lookup, uint32_t id,
                        const struct object *old, const struct object *new_)
 {
     const struct changing changing = {id, new_};
-    struct strings before = wants_of(engine->arena, place->wants, old);
-    struct strings after = wants_of(engine->arena, place->wants, new_);
-    drop_wants(engine, place, &before, &after, &changing);
+    struct strings before = lookup_keys_of(engine->arena, lookup->lookup_keys, old);
+    struct strings after = lookup_keys_of(engine->arena, lookup->lookup_keys, new_);
+    drop_lookups(engine, lookup, &before, &after, &changing);
     for (size_t i = 0; i < after.count; i++)
         if (!strings_has(&before, after.items[i]))
-            add_want(engine, place, after.items[i], &changing);
+            add_lookup(engine, lookup, after.items[i], &changing);
 }
 
 void input_index_key(struct engine *engine, uint32_t id, const struct object *old,
@@ -268,14 +268,14 @@ void input_index_key(struct engine *engine, uint32_t id, const struct object *ol
     const struct controller *controller = state->controller;
     for (size_t i = 0; i < controller->input_count; i++) {
         const struct input *input = &controller->inputs[i];
-        join_index(engine, &(struct place){&state->joins[i], at, input, input->lookup_keys}, id,
-                   old, new_);
+        join_index(engine, &(struct lookup_input){&state->joins[i], at, input, input->lookup_keys},
+                   id, old, new_);
     }
     if (controller->backends)
-        join_index(
-            engine,
-            &(struct place){&state->backend_join, at, NULL, controller->backends->lookup_keys}, id,
-            old, new_);
+        join_index(engine,
+                   &(struct lookup_input){&state->backend_join, at, NULL,
+                                          controller->backends->lookup_keys},
+                   id, old, new_);
 }
 
 static void remove_object(struct join_value *value, const struct object *object)
@@ -289,26 +289,26 @@ static void remove_object(struct join_value *value, const struct object *object)
     }
 }
 
-static void join_index_key(struct engine *engine, const struct place *place,
+static void join_index_key(struct engine *engine, const struct lookup_input *lookup,
                            const struct object *old, const struct object *new_)
 {
     struct strings before = {0};
     struct strings after = {0};
     if (old)
-        before = index_keys_of(engine, place->input, old);
+        before = index_keys_of(engine, lookup->input, old);
     if (new_)
-        after = index_keys_of(engine, place->input, new_);
+        after = index_keys_of(engine, lookup->input, new_);
     for (size_t i = 0; i < after.count; i++) {
-        struct join_value *value = join_get(place->join, after.items[i]);
+        struct join_value *value = join_get(lookup->join, after.items[i]);
         mem_reserve(&value->objects, &value->object_capacity, value->object_count + 1);
         value->objects[value->object_count++] = object_ref(new_);
     }
     for (size_t i = 0; i < before.count; i++) {
-        struct join_value *value = join_find(place->join, before.items[i]);
+        struct join_value *value = join_find(lookup->join, before.items[i]);
         if (!value)
             continue;
         remove_object(value, old);
-        join_tidy(engine, place, value, &nobody);
+        join_tidy(engine, lookup, value, &nobody);
     }
 }
 
@@ -320,9 +320,9 @@ void input_index_object(struct engine *engine, const struct object *old, const s
         for (size_t i = 0; i < state->controller->input_count; i++) {
             const struct input *input = &state->controller->inputs[i];
             if (input->kind == kind && !is_by_identity(input))
-                join_index_key(engine,
-                               &(struct place){&state->joins[i], c, input, input->lookup_keys}, old,
-                               new_);
+                join_index_key(
+                    engine, &(struct lookup_input){&state->joins[i], c, input, input->lookup_keys},
+                    old, new_);
         }
     }
 }
@@ -330,12 +330,12 @@ void input_index_object(struct engine *engine, const struct object *old, const s
 // ---- waking -------------------------------------------------------------------------------------
 
 static void join_wake(struct engine *engine, struct join *join, size_t controller,
-                      wants_call *wants, const char *text)
+                      lookup_call *lookup_keys, const char *text)
 {
     struct join_value *value = join_find(join, text);
     if (!value)
         return;
-    join_sweep(engine, value, controller, wants, &nobody);
+    join_sweep(engine, value, controller, lookup_keys, &nobody);
     for (size_t i = 0; i < value->key_count; i++) {
         engine->keys[value->keys[i]].is_in_event_batch |= engine->is_event_batch_open;
         key_wake(engine, value->keys[i], QUEUE_USER);
@@ -441,9 +441,9 @@ static bool is_each_wanted(struct engine *engine, const struct controller *contr
         if (!is_by_identity(input))
             continue;
         arena_reset(engine->scratch);
-        struct strings wants = wants_of(engine->scratch, input->lookup_keys, subject);
-        for (size_t j = 0; j < wants.count; j++) {
-            struct object_ref_key key = identity_of(input->kind, wants.items[j]);
+        struct strings keys = lookup_keys_of(engine->scratch, input->lookup_keys, subject);
+        for (size_t j = 0; j < keys.count; j++) {
+            struct object_ref_key key = identity_of(input->kind, keys.items[j]);
             if (key.name.at && !is_so(engine->options.store, &key))
                 return false;
         }
@@ -510,16 +510,16 @@ static void find_by_identity(struct engine *engine, const struct input *input, c
 static struct input_objects input_one(struct engine *engine, struct join *join,
                                       const struct input *input, const struct object *subject)
 {
-    struct strings wants = wants_of(engine->arena, input->lookup_keys, subject);
+    struct strings keys = lookup_keys_of(engine->arena, input->lookup_keys, subject);
     const char *unread = input_why_unread(engine, input->kind);
     struct found found = {.arena = engine->arena};
     found.unreadable = unread ? arena_copy_text(engine->arena, unread) : NULL;
-    for (size_t i = 0; i < wants.count; i++) {
+    for (size_t i = 0; i < keys.count; i++) {
         if (is_by_identity(input)) {
-            find_by_identity(engine, input, wants.items[i], &found);
+            find_by_identity(engine, input, keys.items[i], &found);
             continue;
         }
-        const struct join_value *value = join_find(join, wants.items[i]);
+        const struct join_value *value = join_find(join, keys.items[i]);
         for (size_t j = 0; value && j < value->object_count; j++)
             found_add(&found, value->objects[j]);
     }
@@ -532,15 +532,15 @@ static struct input_objects input_one(struct engine *engine, struct join *join,
 static void fill_backends(struct engine *engine, const struct controller *controller,
                           const struct object *subject, struct snapshot *snapshot)
 {
-    struct strings wants = wants_of(engine->arena, controller->backends->lookup_keys, subject);
-    const struct backend_view **views = arena_alloc(engine->arena, wants.count + 1, sizeof *views);
-    for (size_t i = 0; i < wants.count; i++) {
-        const struct backend *backend = backend_find(engine, wants.items[i]);
+    struct strings keys = lookup_keys_of(engine->arena, controller->backends->lookup_keys, subject);
+    const struct backend_view **views = arena_alloc(engine->arena, keys.count + 1, sizeof *views);
+    for (size_t i = 0; i < keys.count; i++) {
+        const struct backend *backend = backend_find(engine, keys.items[i]);
         views[i] = backend ? &backend->view : NULL;
     }
     snapshot->backends = views;
-    snapshot->backend_names = wants.items;
-    snapshot->backend_count = wants.count;
+    snapshot->backend_names = keys.items;
+    snapshot->backend_count = keys.count;
 }
 
 // Those that stand in its settings, whatever the object.

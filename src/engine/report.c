@@ -91,12 +91,12 @@ struct report *report_new(const struct decision *decision)
 void report_send(struct engine *engine, const struct report *report, const struct object *object)
 {
     for (size_t i = 0; report && i < report->event_count; i++) {
-        const struct kube_event note = {.regarding = object,
-                                        .is_warning = report->events[i].is_warning,
-                                        .reason = report->events[i].reason,
-                                        .action = "Reconcile",
-                                        .text = report->events[i].text};
-        store_publish_event(engine->options.store, &note);
+        const struct kube_event event = {.regarding = object,
+                                         .is_warning = report->events[i].is_warning,
+                                         .reason = report->events[i].reason,
+                                         .action = "Reconcile",
+                                         .text = report->events[i].text};
+        store_publish_event(engine->options.store, &event);
     }
     for (size_t i = 0; report && i < report->line_count; i++)
         log_attrs(engine->log, report->lines[i].level, report->lines[i].message,

@@ -20,7 +20,7 @@ struct write {
     const struct object *object;
     struct report *report;
     bool wants_reconcile;
-    bool is_ahead; // of exchanges, or of the status that is to report it
+    bool is_write_ahead; // of exchanges, or of the status that is to report it
 };
 
 static struct write *write_new(struct engine *engine, uint32_t key, const struct decision *decision)
@@ -109,7 +109,7 @@ void writes_free(struct engine *engine)
 // finalizer of one in deletion goes with the object.)
 static bool is_in_vain(const struct write *write, const struct store_reply *reply)
 {
-    return write->is_ahead && write->wants_reconcile && reply->is_ok &&
+    return write->is_write_ahead && write->wants_reconcile && reply->is_ok &&
            reply->object == write->object;
 }
 
@@ -121,17 +121,17 @@ static void write_succeeded(struct write *write, const struct store_reply *reply
         engine_file_written(engine, key->object, reply->object);
     if (key->extra)
         key->extra->write_failures = 0;
-    if (write->is_ahead)
+    if (write->is_write_ahead)
         key_forget_refusal(key);
     report_send(engine, write->report, write->object);
     key->is_dirty |= write->wants_reconcile;
 }
 
 void reconcile_write_failed(struct engine *engine, uint32_t id, const struct error *error,
-                            bool is_ahead)
+                            bool is_write_ahead)
 {
     write_refused(engine, id, error);
-    if (is_ahead && is_refusal(error))
+    if (is_write_ahead && is_refusal(error))
         remember_refusal(engine, id, error);
 }
 
@@ -139,7 +139,7 @@ static void write_failed(struct write *write, const struct error *error)
 {
     struct engine *engine = write->engine;
     struct key *key = &engine->keys[write->key];
-    reconcile_write_failed(engine, write->key, error, write->is_ahead);
+    reconcile_write_failed(engine, write->key, error, write->is_write_ahead);
     // The event of whoever wrote first came before the reply: there is nothing to wait for.
     key->is_dirty |= key->is_racing && key->object != write->object;
 }
@@ -191,7 +191,7 @@ bool write_back_metadata(struct engine *engine, uint32_t id, const struct decisi
                                                        decision->metadata_changes[i].value,
                                                        decision->metadata_changes[i].is_label};
     struct write *write = write_new(engine, id, decision);
-    write->wants_reconcile = write->is_ahead = true;
+    write->wants_reconcile = write->is_write_ahead = true;
     store_apply(engine->options.store,
                 &(struct store_apply){.object = object,
                                       .add_finalizer = adds,
@@ -209,7 +209,7 @@ bool write_back_remove_finalizer(struct engine *engine, uint32_t id,
         return false;
     struct write *write = write_new(engine, id, decision);
     write->wants_reconcile = !object->deleted_s;
-    write->is_ahead = true;
+    write->is_write_ahead = true;
     store_remove_finalizer(engine->options.store, object, write_done, write);
     return true;
 }

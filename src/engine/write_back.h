@@ -21,8 +21,9 @@ bool write_back_remove_finalizer(struct engine *engine, uint32_t id,
 // Reads the whole object for the next reconciliation, if the decision wants it.
 bool write_back_read_whole(struct engine *engine, uint32_t id, const struct decision *decision);
 bool write_back_status(struct engine *engine, uint32_t id, const struct decision *decision);
-// A write of the key failed: tries it again later, and logs that. `is_ahead`: one that must succeed
-// before the status; if waiting does not mend it, the next snapshot shows it (snapshot.refused).
+// A write of the key failed: tries it again later, and logs that. `is_write_ahead`: one that must
+// succeed before the status; if waiting does not mend it, the next snapshot shows it
+// (snapshot.refused).
 void reconcile_write_failed(struct engine *engine, uint32_t id, const struct error *error,
-                            bool is_ahead);
+                            bool is_write_ahead);
 void writes_free(struct engine *engine);
