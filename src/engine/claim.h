@@ -89,8 +89,8 @@ void registry_plan_crowded(struct engine *engine);
 // to one that is gone since. There is nothing to report of them yet; the plan wakes the key.
 bool registry_awaits_plan(const struct engine *engine, uint32_t key);
 // The object whose claim would hold the name if the subject made such a claim; NULL: the subject's
-// would. Claims of `key` (NO_ID: none) are left out, as they are the subject's own. The registry is
-// not changed.
+// would, or would share with the holder. Claims of `key` (NO_ID: none) are left out, as they are
+// the subject's own, and so are claims that lost. The registry is not changed.
 const struct object *registry_holder(struct engine *engine, uint32_t key,
                                      const struct object *subject, const struct claim_want *want);
 
