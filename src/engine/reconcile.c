@@ -173,22 +173,26 @@ static void forget_previous_if_settled(struct engine *engine, uint32_t id)
     key->extra->previous = NULL;
 }
 
-static uint64_t hash_more(uint64_t hash, struct text text)
+static uint64_t hash_more(uint64_t hash, struct text text, uint64_t number)
 {
-    uint64_t mixed[] = {hash, hash_octets(text.at, text.len)};
+    uint64_t mixed[] = {hash, hash_octets(text.at, text.len), number};
     return hash_octets(mixed, sizeof mixed);
 }
 
-static uint64_t reported_hash(const struct decision *decision)
+// 0: nothing is reported.
+static uint64_t report_hash(const struct decision *decision)
 {
     uint64_t hash = 0;
-    for (size_t i = 0; i < decision->event_count; i++)
-        hash = hash_more(hash, text_of(decision->events[i].text));
+    for (size_t i = 0; i < decision->event_count; i++) {
+        const struct decision_event *event = &decision->events[i];
+        hash = hash_more(hash, text_of(event->reason), event->is_warning);
+        hash = hash_more(hash, text_of(event->text), 0);
+    }
     for (size_t i = 0; i < decision->line_count; i++) {
         const struct log_attr *attrs = decision->lines[i].attrs;
-        hash = hash_more(hash, text_of(decision->lines[i].message));
+        hash = hash_more(hash, text_of(decision->lines[i].message), decision->lines[i].level);
         for (; attrs && attrs->type != LOG_ATTR_END; attrs++)
-            hash = hash_more(hash, attrs->text);
+            hash = hash_more(hash, attrs->text, (uint64_t)attrs->integer);
     }
     return hash;
 }
@@ -199,7 +203,7 @@ static bool is_same_report(struct engine *engine, uint32_t id, const struct deci
     struct key *key = &engine->keys[id];
     if (decision->status || key->object->kind->has_status)
         return false;
-    uint64_t hash = reported_hash(decision);
+    uint64_t hash = report_hash(decision);
     if (!key->extra && !hash)
         return true;
     uint64_t before = key_extra(key)->report;
