@@ -67,7 +67,7 @@ void session_unref(struct session *session)
     free(session);
 }
 
-// It may have to say good-bye.
+// The session stays until its last exchange (JOB_LEAVE), if its provider has one.
 static void backend_close_session(struct backend *backend)
 {
     if (backend->session && backend->session->provider->leaves) {

@@ -155,7 +155,8 @@ static size_t backend_room(const struct backend *backend)
     return backend->in_flight < limit ? limit - backend->in_flight : 0;
 }
 
-// What waited behind an exchange has read long enough.
+// A backend that was idle waits for more changes to go along. Changes that waited behind an
+// exchange have waited long enough.
 static void backend_collect(struct backend *backend, int64_t now_ms)
 {
     int64_t collect_ms = backend->session->provider->collect_ms;

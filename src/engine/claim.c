@@ -210,12 +210,12 @@ void claim_doubt(struct claim *claim)
 
 // ---- what it sends ------------------------------------------------------------------------------
 
-// Content of a settled or lost claim is not kept: its key is asked for it again when needed.
 enum claim_intent claim_sends(const struct claim *claim)
 {
     return claim->standing == STANDING_EVICTED ? CLAIM_REMOVE : claim->intent;
 }
 
+// Content of a settled or lost claim is not kept: its key is woken to bring it when it is needed.
 bool claim_has_content(const struct claim *claim, enum claim_intent sends)
 {
     return sends != CLAIM_SET || (claim->pending && claim->pending->content);

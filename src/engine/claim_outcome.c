@@ -21,7 +21,7 @@ static struct failure *failure_new(const struct error *error, int64_t now_ms, co
     return failure;
 }
 
-// Those that share with it, too.
+// The receipts of claims that share with it show its failures.
 static void wake_sharers(struct engine *engine, uint32_t id)
 {
     uint32_t at = claim_first_of_name(engine, &engine->claims[id]);
@@ -198,7 +198,7 @@ static enum claim_there find_there(const struct claim *claim, const uint8_t *our
     return THERE_NOTHING;
 }
 
-// It waited for somebody else's to go.
+// The claim waited for something of somebody else's to go, and that is gone.
 static bool has_way(const struct claim *claim, const uint8_t *theirs, bool is_blocked)
 {
     const struct pending *pending = claim->pending;

@@ -122,7 +122,8 @@ static void claim_chain_name(struct engine *engine, uint32_t id)
         engine->claims[claim->next_of_name].previous_of_name = id;
 }
 
-// Its name is found by the next one from now on.
+// The next claim of the name takes the place of the first: in the table of names, in the count, and
+// in the queue of names to be planned.
 static void first_give_way(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];

@@ -78,7 +78,8 @@ static void claim_set_intent(struct engine *engine, struct claim *claim, enum cl
     claim->intent = intent;
 }
 
-// While standing by, the status of the one who leads is what counts, as often as it changes.
+// A leader takes over once what the status remembers of failures; a standby as often as it changes,
+// since it is the leader that writes it.
 static void claim_recall(struct engine *engine, uint32_t id, const struct claim_want *want)
 {
     struct claim *claim = &engine->claims[id];
@@ -102,7 +103,7 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
     claim_back_off(engine, id, wait_ms);
 }
 
-// It is asked once more, as the answer is too old.
+// A LOOK is sent once more when its answer is too old.
 static void claim_look_anew(struct claim *claim, int64_t since_s)
 {
     if (claim->intent == CLAIM_LOOK && claim->was_looked && claim->settled_s < since_s)
@@ -186,14 +187,14 @@ static void forget_unnamed(struct engine *engine, uint32_t key, const uint32_t *
     }
 }
 
-// That of one that lost does not count: it is dropped with each plan.
+// The content of a claim that lost does not count: each plan drops it.
 static bool waits_with_content(const struct claim *claim)
 {
     return claim->name_holder == NO_ID && claim->pending && claim->pending->content &&
            claim->work != WORK_BACKING_OFF;
 }
 
-// For a plan of its name.
+// True if the claim has changed in what a plan of its name looks at.
 static bool is_other(const struct claim *before, bool had_content, const struct claim *now)
 {
     return before->intent != now->intent || before->is_suspended != now->is_suspended ||

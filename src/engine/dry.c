@@ -204,7 +204,7 @@ void dry_run_remember(struct dry_run *run, uint32_t key, const struct decision *
 
 // ---- reporting ----------------------------------------------------------------------------------
 
-// One whose deletion is over is in nobody's way.
+// An object whose deletion is over is no obstacle.
 static bool is_over(const struct object *object)
 {
     return !object || (object->deleted_s && !object->has_finalizer);
@@ -223,7 +223,8 @@ static void each_obstacle(const struct engine *engine, const struct engine_plan_
     }
 }
 
-// Of one that does not list, changes are known without it; what they replace may not be.
+// Of a backend that does not list, changes are known though its settings are refused; what they
+// replace may not be.
 static const struct error *why_degraded(const struct backend *backend)
 {
     const struct backend_view *view = &backend->view;

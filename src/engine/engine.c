@@ -383,7 +383,7 @@ static bool is_newly_synced(const struct controller_state *controller)
     return controller->is_newly_synced;
 }
 
-// What one controller reads may be there though another's is not, or may not be read.
+// Each controller begins when all kinds that it reads are synced, whatever others wait for.
 static void queue_newly_synced(struct engine *engine)
 {
     bool is_any_new = false;

@@ -143,7 +143,7 @@ static void exchange_imagine(struct exchange *exchange)
     exchange_end(exchange);
 }
 
-// What stands there is looked at, and the provider says what it would do.
+// A dry run of changes: the provider reads what stands there, and says what it would do.
 static void exchange_try(struct exchange *exchange)
 {
     exchange->job.is_dry_run = true;
@@ -320,7 +320,8 @@ static bool is_change_outdated(const struct exchange *exchange, size_t at)
            (change->op == CHANGE_SET && !claim_wants(claim, exchange->hashes[at]));
 }
 
-// What an exchange was to carry may be edited or deleted while it waits, and where to may change.
+// While an exchange waits its changes may be edited or deleted, and its backend may get another
+// server.
 static bool is_outdated(const struct exchange *exchange)
 {
     if (exchange->job.kind == JOB_CHANGES && exchange->session != exchange->backend->session)
@@ -341,8 +342,8 @@ static void exchange_came(void *context, const struct ask_result *result)
         exchange_handle_reply(exchange, result);
 }
 
-// Its answer would say nothing of the backend that the backend has now, and the next question waits
-// for it.
+// The answer of such a question would say nothing of the server that the backend has now, and the
+// next question waits for its end.
 static bool is_idle_question(const struct backend *backend, const struct exchange *exchange)
 {
     bool is_question = exchange->job.kind == JOB_HEALTH || exchange->job.kind == JOB_QUESTION;

@@ -68,7 +68,8 @@ static void release_names(struct exchange *exchange)
     exchange->busy = NULL;
 }
 
-// What the session learned in the exchange counts for what the exchange put there.
+// The session may have learned in the exchange how the server stores what the exchange put there:
+// then its fingerprint is another one now.
 static void learn_hash(struct exchange *exchange, size_t at)
 {
     const struct change *change = &exchange->job.changes[at];

@@ -141,7 +141,7 @@ void join_done(struct join *join)
     *join = (struct join){0};
 }
 
-// What a string of an input by identity names.
+// The object that a lookup key of an input by identity names.
 static struct object_ref_key identity_of(const struct kind *kind, const char *wanted)
 {
     struct object_ref_key key = {.kind = kind, .namespace_ = TEXT(""), .name = text_of(wanted)};
@@ -543,7 +543,7 @@ static void fill_backends(struct engine *engine, const struct controller *contro
     snapshot->backend_count = keys.count;
 }
 
-// Those that stand in its settings, whatever the object.
+// All backends of a controller whose settings name them, whatever the object looks up.
 static void fill_opened(struct engine *engine, size_t controller, struct snapshot *snapshot)
 {
     size_t count = 0;

@@ -107,7 +107,7 @@ static void trim_lines(struct buffer *lines)
     }
 }
 
-// What stood there may still do so.
+// Adds the strings that the record set may still have there from before.
 static void add_lines(struct buffer *lines, struct text more)
 {
     struct text line;
@@ -164,7 +164,7 @@ static bool apply(struct ledger *ledger, const struct op *op)
     return ledger_put(ledger, &entry);
 }
 
-// What changes nothing needs no storing.
+// An operation that changes nothing is not stored.
 static void stage(struct ledger_keeper *keeper, struct op *op)
 {
     must(!keeper->is_open || keeper->is_read);

@@ -136,7 +136,8 @@ static void sweep_entry(void *context, enum record_type type, struct text name, 
     sweep->forgotten = stray;
 }
 
-// Whoever makes such a record by hand later keeps it.
+// Forgets entries of the ledger that nothing stands for any more: if somebody makes such a record
+// by hand later, it is theirs.
 static void sweep_ledger(struct exchange *exchange)
 {
     struct ledger_keeper *keeper = exchange->backend->ledger;

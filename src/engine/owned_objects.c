@@ -105,8 +105,8 @@ void owned_objects_free(struct engine *engine)
 
 // ---- what was done already ----------------------------------------------------------------------
 
-// One that nobody reads is done for this state of the key's object: whatever comes in between,
-// another leader say, has it done again.
+// An object of a kind that nobody reads counts as written for this state of the key's object: when
+// that changes, it is written again.
 static struct content_id id_of(const struct engine *engine, const struct key *key,
                                const struct object_want *want)
 {
@@ -132,7 +132,8 @@ static struct done *find_done(const struct owned_objects *owned_objects, struct 
     return NULL;
 }
 
-// Those that no decision wants any more have been seen; a dry run never sees any.
+// Drops what no decision wants any more, and what was believed without an event for long enough; a
+// dry run gets no event, ever.
 static int64_t sweep_done(const struct engine *engine, struct owned_objects *owned_objects)
 {
     size_t kept = 0;

@@ -247,7 +247,8 @@ static void probe_done(void *context, const struct dns_reply *reply)
     secondary_schedule(secondary->zone);
 }
 
-// It may follow all the same, by its own refresh: what it has is seen by asking it.
+// A server that refuses NOTIFY may follow all the same, by its own refresh: probes show what it
+// has.
 static void report_refusal(struct secondary *secondary, const struct error *err)
 {
     AUTO_BUFFER name = {0};

@@ -77,7 +77,7 @@ static bool find_ready(struct backend *backend, int64_t now_ms, bool ready[COLLE
     return is_any;
 }
 
-// One exchange may change a name in several types, in each once.
+// One exchange may change several types of a name, but each only once.
 static bool is_taken(const struct engine *engine, const struct batch *batch,
                      const struct claim *claim)
 {
