@@ -138,9 +138,9 @@ static void remove_old(struct record_reconcile *reconcile, struct record_key *ol
 {
     old->intent = CLAIM_REMOVE;
     old->is_suspended = !record_may_send(reconcile, old);
-    if (record_is_settled(old) && may_leave) {
-        old->is_leaving = true;
-        if (old->receipt->is_uncertain)
+    if (record_is_settled(old)) {
+        old->is_leaving = may_leave;
+        if (may_leave && old->receipt->is_uncertain)
             record_add_key_event(reconcile, old, true, EVENT_DELETE_UNCERTAIN,
                                  "may still exist: the server's answer to its "
                                  "deletion was unclear");

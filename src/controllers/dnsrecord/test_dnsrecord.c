@@ -1080,6 +1080,27 @@ static void an_old_key_whose_class_is_gone_is_given_up_after_a_while(void **stat
     assert_non_null(event_of(decision, "RecordOrphaned"));
 }
 
+static void a_deleted_old_key_is_not_given_up_when_its_class_goes(void **state)
+{
+    (void)state;
+    add_class("other", "'server':'" HOME "'", HOME);
+    be_changing(&changes[3]);
+    world.spec = "'type':'CNAME','domain':'example.com','subdomain':'www',"
+                 "'dnsClassRef':{'name':'other'},'values':['a.example.net']";
+    world.claims = arena_printf(
+        world.arena, "[" WWW_WAS "," CLAIM_AT("other", HOME, "CNAME", "example.com", "www") "]",
+        "");
+    world.class_specs[0] = NULL;
+    world.has_backend[0] = false;
+    world.settings.orphan_after_ms = 1000 * 1000;
+    add_failure(add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_WAITING), FAULT_AGAIN,
+                "ServerError", "", "boom");
+    const struct decision *decision = decide();
+    assert_string_equal(www_intent(decision), "REMOVE");
+    assert_string_equal(desired_of(decision), "-");
+    assert_null(event_of(decision, "RecordOrphaned"));
+}
+
 // ---- 3.4: conflicts -----------------------------------------------------------------------------
 
 static void the_loser_of_a_name_writes_and_sends_nothing(void **state)
@@ -1666,6 +1687,7 @@ int main(void)
         UNIT(a_failing_deletion_of_the_old_key_is_told_beside_the_success),
         UNIT(a_ninth_key_waits_until_older_ones_are_gone),
         UNIT(an_old_key_whose_class_is_gone_is_given_up_after_a_while),
+        UNIT(a_deleted_old_key_is_not_given_up_when_its_class_goes),
         UNIT(the_loser_of_a_name_writes_and_sends_nothing),
         UNIT(who_starts_to_lose_drops_the_key_without_a_deletion),
         UNIT(a_loser_that_renames_keeps_its_old_name_until_then),
