@@ -210,9 +210,15 @@ static void make_room(struct record_reconcile *reconcile, struct record_key *wan
     const struct record_key *youngest = find_youngest(reconcile, wanted);
     wanted->is_leaving = true;
     wanted->is_suspended = true;
-    for (size_t i = 0; i < reconcile->key_count; i++)
-        if (&reconcile->keys[i] != wanted && &reconcile->keys[i] != youngest)
-            remove_old(reconcile, &reconcile->keys[i], true);
+    for (size_t i = 0; i < reconcile->key_count; i++) {
+        struct record_key *key = &reconcile->keys[i];
+        if (key == wanted || key == youngest)
+            continue;
+        if (record_has_moved(reconcile, key))
+            key->is_leaving = true;
+        else
+            remove_old(reconcile, key, true);
+    }
     record_report(reconcile, REASON_PENDING,
                   "waits until the names that the record had are deleted");
 }
