@@ -281,10 +281,21 @@ static void add_key_of_spec(struct record_reconcile *reconcile)
                                 TEXT_ARGS(record->domain), TEXT_ARGS(record->type));
 }
 
+// A key whose class is gone is reached through the class of the spec, if that is at its server.
+static struct dnsrecord_claim within_reach(const struct record_reconcile *reconcile,
+                                           struct dnsrecord_claim claim)
+{
+    if (!record_find_class(reconcile, claim.class_name) &&
+        text_equal(claim.server, reconcile->server))
+        claim.class_name = reconcile->record.class_name;
+    return claim;
+}
+
 static void open_keys(struct record_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->ours.claim_count; i++) {
-        struct record_key *key = record_add_key(reconcile, &reconcile->ours.claims[i]);
+        struct dnsrecord_claim claim = within_reach(reconcile, reconcile->ours.claims[i]);
+        struct record_key *key = record_add_key(reconcile, &claim);
         if (key)
             key->is_stored = true;
     }

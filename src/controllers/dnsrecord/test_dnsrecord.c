@@ -1097,7 +1097,7 @@ static void a_deleted_old_key_is_not_given_up_when_its_class_goes(void **state)
                 "ServerError", "", "boom");
     const struct decision *decision = decide();
     assert_string_equal(www_intent(decision), "REMOVE");
-    assert_string_equal(desired_of(decision), "-");
+    assert_string_equal(desired_of(decision), "other:A:www+was other:CNAME:www");
     assert_null(event_of(decision, "RecordOrphaned"));
 }
 
