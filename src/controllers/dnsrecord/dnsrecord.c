@@ -27,7 +27,7 @@ static const struct controller_setting settings[] = {
 
 // ---- looking up ---------------------------------------------------------------------------------
 
-const char *record_text(const struct record_reconcile *reconcile, struct text text)
+const char *record_copy_text(const struct record_reconcile *reconcile, struct text text)
 {
     return arena_copy(reconcile->arena, text.at ? text.at : "", text.len);
 }
@@ -68,7 +68,7 @@ struct record_key *record_find_key(struct record_reconcile *reconcile,
                                    const struct dnsrecord_claim *claim)
 {
     for (size_t i = 0; i < reconcile->key_count; i++)
-        if (dnsrecord_claim_is_same_type_and_split(&reconcile->keys[i].claim, claim))
+        if (dnsrecord_claim_is_same_place(&reconcile->keys[i].claim, claim))
             return &reconcile->keys[i];
     return NULL;
 }
@@ -88,7 +88,7 @@ static const struct dnsrecord_applied *find_applied(const struct record_reconcil
                                                     const struct dnsrecord_claim *claim)
 {
     for (size_t i = 0; i < reconcile->ours.applied_count; i++)
-        if (dnsrecord_claim_is_same_type_and_split(&reconcile->ours.applied[i].key, claim))
+        if (dnsrecord_claim_is_same_place(&reconcile->ours.applied[i].key, claim))
             return &reconcile->ours.applied[i];
     return NULL;
 }
@@ -105,7 +105,7 @@ struct record_key *record_add_key(struct record_reconcile *reconcile,
         .is_claimed = true,
         .intent = CLAIM_KEEP,
         .applied = find_applied(reconcile, claim),
-        .receipt = snapshot_receipt(reconcile->snapshot, record_text(reconcile, claim->server),
+        .receipt = snapshot_receipt(reconcile->snapshot, record_copy_text(reconcile, claim->server),
                                     claim->type, claim->domain, claim->subdomain),
     };
     return key;
@@ -128,7 +128,7 @@ bool record_is_settled(const struct record_key *key)
            (key->receipt->intent != CLAIM_LOOK || key->intent == CLAIM_LOOK);
 }
 
-bool record_is_lost(const struct record_key *key)
+bool record_has_lost(const struct record_key *key)
 {
     return key->receipt && key->receipt->state == RECEIPT_LOST;
 }
@@ -149,7 +149,7 @@ bool record_has_failed(const struct record_key *key)
     return key->receipt && key->receipt->attempts && !key->receipt->is_recalled;
 }
 
-bool record_is_recalled(const struct record_key *key)
+bool record_failed_earlier(const struct record_key *key)
 {
     return key->receipt && key->receipt->is_recalled;
 }
@@ -199,7 +199,7 @@ void record_wake_at(struct record_reconcile *reconcile, int64_t unix_ms)
 
 // ---- opening ------------------------------------------------------------------------------------
 
-static void open_class(struct record_reconcile *reconcile)
+static void read_class(struct record_reconcile *reconcile)
 {
     struct findings findings = {.arena = reconcile->arena};
     reconcile->class_object = record_find_class(reconcile, reconcile->record.class_name);
@@ -213,7 +213,7 @@ static void open_class(struct record_reconcile *reconcile)
     reconcile->backend = record_find_backend(reconcile, reconcile->record.class_name);
 }
 
-static void open_spec(struct record_reconcile *reconcile)
+static void read_spec(struct record_reconcile *reconcile)
 {
     struct findings findings = {.arena = reconcile->arena};
     int64_t ttl_s =
@@ -239,7 +239,7 @@ static bool needs_rebuilding(const struct record_reconcile *reconcile)
 
 // Did the operator that left this object send its spec? A status that says so is of another spec,
 // perhaps; a deletion asks all the same, as nobody will ask later.
-static bool was_sent_before(const struct record_reconcile *reconcile)
+static bool may_have_been_sent(const struct record_reconcile *reconcile)
 {
     const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
     bool is_ready = ready && ready->status == CONDITION_TRUE;
@@ -273,7 +273,7 @@ static void add_key_of_spec(struct record_reconcile *reconcile)
         claim = (struct dnsrecord_claim){.class_name = record->class_name};
     struct record_key *key = record_add_key(reconcile, &claim);
     key->is_claimed = false;
-    key->is_leaving = true;
+    key->is_left_out = true;
     key->label =
         is_named ? arena_printf(reconcile->arena, "%s at the server of DNSClass %.*s",
                                 record_key_name(reconcile, &claim), TEXT_ARGS(record->class_name))
@@ -282,8 +282,8 @@ static void add_key_of_spec(struct record_reconcile *reconcile)
 }
 
 // A key whose class is gone is reached through the class of the spec, if that is at its server.
-static struct dnsrecord_claim within_reach(const struct record_reconcile *reconcile,
-                                           struct dnsrecord_claim claim)
+static struct dnsrecord_claim with_present_class(const struct record_reconcile *reconcile,
+                                                 struct dnsrecord_claim claim)
 {
     if (!record_find_class(reconcile, claim.class_name) &&
         text_equal(claim.server, reconcile->server))
@@ -291,20 +291,20 @@ static struct dnsrecord_claim within_reach(const struct record_reconcile *reconc
     return claim;
 }
 
-static void open_keys(struct record_reconcile *reconcile)
+static void list_keys(struct record_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->ours.claim_count; i++) {
-        struct dnsrecord_claim claim = within_reach(reconcile, reconcile->ours.claims[i]);
+        struct dnsrecord_claim claim = with_present_class(reconcile, reconcile->ours.claims[i]);
         struct record_key *key = record_add_key(reconcile, &claim);
         if (key)
             key->is_stored = true;
     }
     if (!needs_rebuilding(reconcile))
         return;
-    reconcile->is_rebuilt = reconcile->ours.has_broken_claims;
+    reconcile->was_unreadable = reconcile->ours.has_broken_claims;
     for (size_t i = 0; i < reconcile->ours.applied_count; i++)
         record_add_key(reconcile, &reconcile->ours.applied[i].key);
-    if (was_sent_before(reconcile))
+    if (may_have_been_sent(reconcile))
         add_key_of_spec(reconcile);
 }
 
@@ -318,9 +318,9 @@ static void reconcile_open(struct record_reconcile *reconcile, const struct snap
                               : dnsrecord_defaults;
     dnsrecord_unpack(reconcile->arena, object_spec(reconcile->object),
                      object_managed(reconcile->object), &reconcile->record, &reconcile->ours);
-    open_class(reconcile);
-    open_spec(reconcile);
-    open_keys(reconcile);
+    read_class(reconcile);
+    read_spec(reconcile);
+    list_keys(reconcile);
 }
 
 // ---- closing ------------------------------------------------------------------------------------
@@ -331,8 +331,8 @@ static void reconcile_open(struct record_reconcile *reconcile, const struct snap
 static bool has_missed_edits(const struct record_reconcile *reconcile, const struct record_key *key)
 {
     int64_t missed = (int64_t)reconcile->object->generation - reconcile->ours.observed_generation;
-    bool is_left = reconcile->wanted && key != reconcile->wanted;
-    return missed != 0 && (missed != 1 || is_left);
+    bool is_old = reconcile->wanted && key != reconcile->wanted;
+    return missed != 0 && (missed != 1 || is_old);
 }
 
 // Is what the status remembers still what stands there? Not if something may have been sent since.
@@ -380,12 +380,12 @@ static bool remembers_failure(const struct record_reconcile *reconcile,
            key->intent == (is_of_deletion ? CLAIM_REMOVE : CLAIM_SET);
 }
 
-static void close_claim(struct record_reconcile *reconcile, const struct record_key *key)
+static void add_claim(struct record_reconcile *reconcile, const struct record_key *key)
 {
     struct claim_want *want = decision_add_claim(reconcile->out, reconcile->arena);
     *want = (struct claim_want){
         .backend = arena_printf(reconcile->arena, "class-%.*s", TEXT_ARGS(key->claim.class_name)),
-        .registry = record_text(reconcile, key->claim.server),
+        .registry = record_copy_text(reconcile, key->claim.server),
         .intent = key->intent,
         .is_suspended = key->is_suspended,
         .epoch = epoch_of(reconcile),
@@ -398,7 +398,7 @@ static void close_claim(struct record_reconcile *reconcile, const struct record_
     want->look_since_s = key->look_since_s;
     want->is_shown = key->intent == CLAIM_LOOK && key->look_since_s;
     if (key->intent == CLAIM_SET && key->claim.replaces.len)
-        want->replaces = record_text(reconcile, key->claim.replaces);
+        want->replaces = record_copy_text(reconcile, key->claim.replaces);
     bool is_known = is_trusted(reconcile, key);
     want->has_known = key->intent == CLAIM_SET && is_known;
     want->may_stand = key->is_stored && !is_known;
@@ -415,26 +415,26 @@ static bool is_same_refusal(const struct dnsrecord_refusal *a, const struct dnsr
     return a == b || (a && b && text_equal(a->spec, b->spec) && text_equal(a->text, b->text));
 }
 
-static bool is_same_claim(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
+static bool is_same_in_annotation(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
 {
     bool is_same_was = !a->was == !b->was && (!a->was || record_set_equal(a->was, b->was));
-    return dnsrecord_claim_is_same_type_and_split(a, b) &&
-           text_equal(a->class_name, b->class_name) && is_same_refusal(a->refusal, b->refusal) &&
-           is_same_was && text_equal(a->replaces, b->replaces);
+    return dnsrecord_claim_is_same_place(a, b) && text_equal(a->class_name, b->class_name) &&
+           is_same_refusal(a->refusal, b->refusal) && is_same_was &&
+           text_equal(a->replaces, b->replaces);
 }
 
 // The annotation, when it is not what stands there; and always beside a finalizer that is added, as
 // both are one write.
-static void close_annotation(struct record_reconcile *reconcile)
+static void add_annotation_change(struct record_reconcile *reconcile)
 {
     struct dnsrecord_claim claims[RECORD_KEYS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < reconcile->key_count && count < DNSRECORD_CLAIMS_MAX; i++)
-        if (!reconcile->keys[i].is_leaving)
+        if (!reconcile->keys[i].is_left_out)
             claims[count++] = reconcile->keys[i].claim;
     bool is_same = count == reconcile->ours.claim_count && !reconcile->ours.has_broken_claims;
     for (size_t i = 0; i < count && is_same; i++)
-        is_same = is_same_claim(&claims[i], &reconcile->ours.claims[i]);
+        is_same = is_same_in_annotation(&claims[i], &reconcile->ours.claims[i]);
     if (is_same && reconcile->out->finalizer != FINALIZER_ADD)
         return;
     reconcile->out->metadata_changes[reconcile->out->metadata_change_count++] =
@@ -444,16 +444,16 @@ static void close_annotation(struct record_reconcile *reconcile)
         };
 }
 
-static bool has_key_to_guard(const struct record_reconcile *reconcile)
+static bool has_key_to_keep(const struct record_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->key_count; i++)
-        if (!reconcile->keys[i].is_leaving)
+        if (!reconcile->keys[i].is_left_out)
             return true;
     return false;
 }
 
 // Without finalizer and annotation nothing may be sent, nor may the object go.
-static void report_refused(struct record_reconcile *reconcile)
+static void report_refused_write(struct record_reconcile *reconcile)
 {
     const struct error *refused = reconcile->snapshot->refused;
     const char *what = reconcile->out->finalizer == FINALIZER_REMOVE
@@ -469,14 +469,14 @@ static void reconcile_close(struct record_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->key_count; i++)
         if (reconcile->keys[i].is_claimed)
-            close_claim(reconcile, &reconcile->keys[i]);
+            add_claim(reconcile, &reconcile->keys[i]);
     if (reconcile->out->finalizer == FINALIZER_LEAVE && !reconcile->object->is_lost) {
         if (!reconcile->object->deleted_s && !reconcile->object->has_finalizer &&
-            has_key_to_guard(reconcile))
+            has_key_to_keep(reconcile))
             reconcile->out->finalizer = FINALIZER_ADD;
-        close_annotation(reconcile);
+        add_annotation_change(reconcile);
     }
-    report_refused(reconcile);
+    report_refused_write(reconcile);
     record_report_decision(reconcile);
 }
 

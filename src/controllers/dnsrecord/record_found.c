@@ -49,7 +49,7 @@ void record_report_waiting(struct record_reconcile *reconcile, const struct reco
     if (waited_ms >= (is_in_line ? IN_LINE_MS : PENDING_MS))
         record_report(reconcile, REASON_PENDING,
                       arena_printf(reconcile->arena, "%s has not answered yet",
-                                   record_text(reconcile, reconcile->server)));
+                                   record_copy_text(reconcile, reconcile->server)));
     else
         record_wake_at(reconcile, since_ms + next_look_ms(waited_ms));
 }
@@ -87,7 +87,7 @@ static const struct record_set *sent_last(struct record_reconcile *reconcile,
                                   .type = was->type,
                                   .domain = was->domain,
                                   .subdomain = was->subdomain};
-    bool is_it = dnsrecord_claim_is_same_type_and_split(&key, &old->claim) &&
+    bool is_it = dnsrecord_claim_is_same_place(&key, &old->claim) &&
                  text_equal(before.class_name, old->claim.class_name);
     return is_it ? was : NULL;
 }
@@ -336,11 +336,11 @@ bool record_is_clear_to_write(struct record_reconcile *reconcile, struct record_
     enum preflight mode = preflight_of(reconcile);
     if (mode == PREFLIGHT_OFF || (wanted->receipt && wanted->receipt->is_heir))
         return true;
-    wanted->is_leaving = true;
+    wanted->is_left_out = true;
     if (mode == PREFLIGHT_UNKNOWN || !wanted->receipt)
         return false;
     if (mode == PREFLIGHT_REFUSE && is_unreadable(reconcile))
         return refuse_blindly(reconcile);
-    wanted->is_leaving = !judge_found(reconcile, wanted, mode);
-    return !wanted->is_leaving;
+    wanted->is_left_out = !judge_found(reconcile, wanted, mode);
+    return !wanted->is_left_out;
 }

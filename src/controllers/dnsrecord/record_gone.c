@@ -14,10 +14,10 @@ static const struct {
     [FATE_DELETED] = {LOG_INFO, "record deleted"},
     [FATE_TAKEN] = {LOG_INFO, "record gone, another has its name"},
     [FATE_KEPT] = {LOG_INFO, "record released, kept at the server"},
-    [FATE_LEFT] = {LOG_WARN, "record released, may still exist at the server"},
+    [FATE_GIVEN_UP] = {LOG_WARN, "record released, may still exist at the server"},
 };
 
-static const char *left_keys(const struct record_reconcile *reconcile)
+static const char *remaining_keys(const struct record_reconcile *reconcile)
 {
     const char *left = NULL;
     for (size_t i = 0; i < reconcile->key_count; i++) {
@@ -35,7 +35,7 @@ static void report_ending(struct record_reconcile *reconcile)
     for (size_t i = 0; i < reconcile->key_count; i++)
         if (reconcile->keys[i].fate > fate)
             fate = reconcile->keys[i].fate;
-    reconcile->left = left_keys(reconcile);
+    reconcile->remaining = remaining_keys(reconcile);
     record_report_line(reconcile, endings[fate].level, endings[fate].message);
 }
 
@@ -47,7 +47,7 @@ static void release(struct record_reconcile *reconcile, enum record_fate fate)
         struct record_key *key = &reconcile->keys[i];
         key->is_claimed = false;
         key->fate = fate;
-        if (fate == FATE_LEFT)
+        if (fate == FATE_GIVEN_UP)
             record_add_key_event(reconcile, key, true, EVENT_RECORD_ORPHANED,
                                  "may still exist: the annotation force-delete released it");
         else
@@ -86,10 +86,10 @@ static const char *obstacle_of(const struct record_reconcile *reconcile,
     return NULL;
 }
 
-static void orphan(struct record_reconcile *reconcile, struct record_key *key, const char *why)
+static void give_up(struct record_reconcile *reconcile, struct record_key *key, const char *why)
 {
     key->is_claimed = false;
-    key->fate = FATE_LEFT;
+    key->fate = FATE_GIVEN_UP;
     record_add_key_event(reconcile, key, true, EVENT_RECORD_ORPHANED,
                          arena_printf(reconcile->arena, "may still exist: %s", why));
 }
@@ -107,7 +107,7 @@ static void report_obstacle(struct record_reconcile *reconcile, const struct rec
 }
 
 // Whoever can still be reached goes on being asked when nobody knows when the deletion began.
-static bool is_over(const struct record_reconcile *reconcile, const struct record_key *key)
+static bool may_give_up(const struct record_reconcile *reconcile, const struct record_key *key)
 {
     const struct backend_view *backend = record_find_backend(reconcile, key->claim.class_name);
     bool is_dated = reconcile->object->deleted_s || !backend || !backend->is_lingering;
@@ -115,7 +115,8 @@ static bool is_over(const struct record_reconcile *reconcile, const struct recor
 }
 
 // Its class goes on with what it knew last.
-static bool is_going_on(const struct record_reconcile *reconcile, const struct record_key *key)
+static bool goes_on_lingering(const struct record_reconcile *reconcile,
+                              const struct record_key *key)
 {
     const struct backend_view *backend = record_find_backend(reconcile, key->claim.class_name);
     return backend && backend->is_open && backend->is_lingering &&
@@ -126,12 +127,12 @@ static bool is_going_on(const struct record_reconcile *reconcile, const struct r
 static bool remove_key(struct record_reconcile *reconcile, struct record_key *key)
 {
     enum reason reason = REASON_NONE;
-    if (record_is_lost(key) && !record_is_in_way(key)) {
+    if (record_has_lost(key) && !record_is_in_way(key)) {
         key->fate = FATE_TAKEN;
         return true;
     }
     if (record_has_moved(reconcile, key)) {
-        orphan(reconcile, key, "its class has another server now");
+        give_up(reconcile, key, "its class has another server now");
         return true;
     }
     key->intent = CLAIM_REMOVE;
@@ -141,15 +142,15 @@ static bool remove_key(struct record_reconcile *reconcile, struct record_key *ke
         return true;
     }
     const char *why = obstacle_of(reconcile, key, &reason);
-    if (why && is_over(reconcile, key)) {
-        orphan(reconcile, key, why);
+    if (why && may_give_up(reconcile, key)) {
+        give_up(reconcile, key, why);
         return true;
     }
     if (why && reconcile->snapshot->now_ms < record_orphan_ms(reconcile))
         record_wake_at(reconcile, record_orphan_ms(reconcile));
     if (record_has_failed(key))
         record_report_failure(reconcile, key->receipt, "deletion: ");
-    else if (why && !reconcile->reported.attempt && !is_going_on(reconcile, key))
+    else if (why && !reconcile->reported.attempt && !goes_on_lingering(reconcile, key))
         report_obstacle(reconcile, key, reason, why);
     return false;
 }
@@ -182,7 +183,7 @@ void record_gone(struct record_reconcile *reconcile)
         return;
     }
     if (reconcile->record.is_force_deleted || reconcile->record.is_retained) {
-        release(reconcile, reconcile->record.is_force_deleted ? FATE_LEFT : FATE_KEPT);
+        release(reconcile, reconcile->record.is_force_deleted ? FATE_GIVEN_UP : FATE_KEPT);
         return;
     }
     for (size_t i = 0; i < reconcile->key_count; i++)

@@ -7,7 +7,7 @@
 
 // ---- what keeps a record from being sent --------------------------------------------------------
 
-static bool refuse_paused(struct record_reconcile *reconcile)
+static bool report_if_paused(struct record_reconcile *reconcile)
 {
     if (!reconcile->record.is_paused)
         return false;
@@ -17,7 +17,7 @@ static bool refuse_paused(struct record_reconcile *reconcile)
     return true;
 }
 
-static bool refuse_invalid(struct record_reconcile *reconcile)
+static bool report_if_invalid(struct record_reconcile *reconcile)
 {
     if (reconcile->is_valid)
         return false;
@@ -25,7 +25,7 @@ static bool refuse_invalid(struct record_reconcile *reconcile)
     return true;
 }
 
-static bool refuse_classless(struct record_reconcile *reconcile)
+static bool report_if_classless(struct record_reconcile *reconcile)
 {
     if (reconcile->class_object)
         return false;
@@ -37,7 +37,7 @@ static bool refuse_classless(struct record_reconcile *reconcile)
     return true;
 }
 
-static bool refuse_bad_class(struct record_reconcile *reconcile)
+static bool report_if_class_is_unusable(struct record_reconcile *reconcile)
 {
     if (!reconcile->class_faults && reconcile->server.len)
         return false;
@@ -57,7 +57,7 @@ static const struct value *offer_of(const struct record_reconcile *reconcile, co
     return value_find(value_find(backend->answer, "capabilities"), key);
 }
 
-static bool refuse_type(struct record_reconcile *reconcile)
+static bool report_if_type_is_not_offered(struct record_reconcile *reconcile)
 {
     const struct value *types = offer_of(reconcile, "types");
     const char *type = record_type_name(reconcile->set.type);
@@ -71,7 +71,7 @@ static bool refuse_type(struct record_reconcile *reconcile)
     return true;
 }
 
-static bool refuse_zone(struct record_reconcile *reconcile)
+static bool report_if_zone_is_not_served(struct record_reconcile *reconcile)
 {
     const struct value *zones = offer_of(reconcile, "zones");
     struct text zone;
@@ -88,14 +88,19 @@ static bool refuse_zone(struct record_reconcile *reconcile)
 }
 
 // The first that refuses tells why.
-static bool (*const refusals[])(struct record_reconcile *) = {
-    refuse_paused, refuse_invalid, refuse_classless, refuse_bad_class, refuse_type, refuse_zone,
+static bool (*const obstacles[])(struct record_reconcile *) = {
+    report_if_paused,
+    report_if_invalid,
+    report_if_classless,
+    report_if_class_is_unusable,
+    report_if_type_is_not_offered,
+    report_if_zone_is_not_served,
 };
 
-static bool is_refused(struct record_reconcile *reconcile)
+static bool has_obstacle(struct record_reconcile *reconcile)
 {
-    for (size_t i = 0; i < COUNT_OF(refusals); i++)
-        if (refusals[i](reconcile))
+    for (size_t i = 0; i < COUNT_OF(obstacles); i++)
+        if (obstacles[i](reconcile))
             return true;
     return false;
 }
@@ -120,7 +125,7 @@ bool record_excludes(const struct record_reconcile *reconcile, const struct reco
 }
 
 // Nobody can delete it any more, and the time to wait for class and Secret is over.
-static bool is_out_of_reach(struct record_reconcile *reconcile, const struct record_key *old)
+static bool may_give_up(struct record_reconcile *reconcile, const struct record_key *old)
 {
     const struct backend_view *backend = record_find_backend(reconcile, old->claim.class_name);
     bool has_backend = backend && (backend->is_open || backend->is_lingering) &&
@@ -134,34 +139,35 @@ static bool is_out_of_reach(struct record_reconcile *reconcile, const struct rec
     return false;
 }
 
-static void remove_old(struct record_reconcile *reconcile, struct record_key *old, bool may_leave)
+static void remove_old_key(struct record_reconcile *reconcile, struct record_key *old,
+                           bool may_drop)
 {
     old->intent = CLAIM_REMOVE;
     old->is_suspended = !record_may_send(reconcile, old);
     if (record_is_settled(old)) {
-        old->is_leaving = may_leave;
-        if (may_leave && old->receipt->is_uncertain)
+        old->is_left_out = may_drop;
+        if (may_drop && old->receipt->is_uncertain)
             record_add_key_event(reconcile, old, true, EVENT_DELETE_UNCERTAIN,
                                  "may still exist: the server's answer to its "
                                  "deletion was unclear");
-    } else if (is_out_of_reach(reconcile, old)) {
-        old->is_leaving = true;
+    } else if (may_give_up(reconcile, old)) {
+        old->is_left_out = true;
         record_add_key_event(reconcile, old, true, EVENT_RECORD_ORPHANED,
                              "may still exist: its class is gone");
     }
 }
 
-static void follow(struct record_reconcile *reconcile, struct record_key *old,
-                   struct record_key *wanted)
+static void retire_old_key(struct record_reconcile *reconcile, struct record_key *old,
+                           struct record_key *wanted)
 {
     bool is_done = record_is_settled(wanted);
     old->claim.refusal = NULL;
     if (record_has_moved(reconcile, old)) {
-        old->is_leaving = is_done;
+        old->is_left_out = is_done;
         return;
     }
     if (record_excludes(reconcile, old, wanted) || is_done)
-        remove_old(reconcile, old, is_done);
+        remove_old_key(reconcile, old, is_done);
 }
 
 // ---- the key of the spec ------------------------------------------------------------------------
@@ -175,13 +181,13 @@ static const char *holder_of(const struct record_reconcile *reconcile,
         return "an object of another namespace";
     if (text_starts(holder, "DNSRecord "))
         holder = (struct text){holder.at + 10, holder.len - 10};
-    return record_text(reconcile, holder);
+    return record_copy_text(reconcile, holder);
 }
 
 // The loser sends nothing; what else it has stays, the lost key is dropped without a deletion.
-static void lose(struct record_reconcile *reconcile, struct record_key *wanted)
+static void give_way(struct record_reconcile *reconcile, struct record_key *wanted)
 {
-    wanted->is_leaving = !record_is_in_way(wanted);
+    wanted->is_left_out = !record_is_in_way(wanted);
     wanted->is_suspended = true;
     record_report(reconcile, REASON_CONFLICT,
                   arena_printf(reconcile->arena, "%s is held by %s",
@@ -195,7 +201,7 @@ static struct record_key *find_youngest(struct record_reconcile *reconcile,
     struct record_key *youngest = NULL;
     for (size_t i = 0; i < reconcile->key_count; i++) {
         struct record_key *key = &reconcile->keys[i];
-        if (key == wanted || key->is_leaving)
+        if (key == wanted || key->is_left_out)
             continue;
         int64_t time_s = key->applied ? key->applied->time_s : -1;
         if (!youngest || time_s >= (youngest->applied ? youngest->applied->time_s : -1))
@@ -208,16 +214,16 @@ static struct record_key *find_youngest(struct record_reconcile *reconcile,
 static void make_room(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     const struct record_key *youngest = find_youngest(reconcile, wanted);
-    wanted->is_leaving = true;
+    wanted->is_left_out = true;
     wanted->is_suspended = true;
     for (size_t i = 0; i < reconcile->key_count; i++) {
         struct record_key *key = &reconcile->keys[i];
         if (key == wanted || key == youngest)
             continue;
         if (record_has_moved(reconcile, key))
-            key->is_leaving = true;
+            key->is_left_out = true;
         else
-            remove_old(reconcile, key, true);
+            remove_old_key(reconcile, key, true);
     }
     record_report(reconcile, REASON_PENDING,
                   "waits until the names that the record had are deleted");
@@ -228,13 +234,13 @@ static size_t count_others(const struct record_reconcile *reconcile,
 {
     size_t count = 0;
     for (size_t i = 0; i < reconcile->key_count; i++)
-        count += &reconcile->keys[i] != wanted && !reconcile->keys[i].is_leaving;
+        count += &reconcile->keys[i] != wanted && !reconcile->keys[i].is_left_out;
     return count;
 }
 
 // The key is written ahead: until that is done everything stays as it is. False while something is
 // still to be found out for it.
-static bool write_ahead(struct record_reconcile *reconcile, struct record_key *wanted)
+static bool prepare_old_keys(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     for (size_t i = 0; i < reconcile->key_count; i++) {
         struct record_key *key = &reconcile->keys[i];
@@ -243,9 +249,9 @@ static bool write_ahead(struct record_reconcile *reconcile, struct record_key *w
         key->claim.refusal = NULL;
         if (!key->claim.was && record_excludes(reconcile, key, wanted) &&
             !record_learn_was(reconcile, key))
-            wanted->is_leaving = true;
+            wanted->is_left_out = true;
     }
-    return !wanted->is_leaving;
+    return !wanted->is_left_out;
 }
 
 static void report_old_failures(struct record_reconcile *reconcile, const struct record_key *wanted)
@@ -254,7 +260,7 @@ static void report_old_failures(struct record_reconcile *reconcile, const struct
         const struct record_key *key = &reconcile->keys[i];
         if (key == wanted || key->intent != CLAIM_REMOVE)
             continue;
-        if (record_is_recalled(key)) {
+        if (record_failed_earlier(key)) {
             reconcile->reported = (struct record_reported){0};
             return;
         }
@@ -277,7 +283,7 @@ static void report_progress(struct record_reconcile *reconcile, struct record_ke
         record_report_refusal(reconcile, wanted);
     } else if (record_has_failed(wanted)) {
         record_report_failure(reconcile, wanted->receipt, "");
-    } else if (!record_is_recalled(wanted) && record_may_send(reconcile, wanted)) {
+    } else if (!record_failed_earlier(wanted) && record_may_send(reconcile, wanted)) {
         // Before that it waits for our own write, which a Pending would stand in line with.
         record_report_waiting(reconcile, wanted);
     }
@@ -293,8 +299,8 @@ static void pursue(struct record_reconcile *reconcile, struct record_key *wanted
     wanted->intent = CLAIM_SET;
     wanted->content = &reconcile->set;
     wanted->is_suspended = !record_may_send(reconcile, wanted);
-    if (record_is_lost(wanted)) {
-        lose(reconcile, wanted);
+    if (record_has_lost(wanted)) {
+        give_way(reconcile, wanted);
         return;
     }
     if (!wanted->is_stored && count_others(reconcile, wanted) >= DNSRECORD_CLAIMS_MAX) {
@@ -303,13 +309,14 @@ static void pursue(struct record_reconcile *reconcile, struct record_key *wanted
     }
     if (!record_is_clear_to_write(reconcile, wanted))
         return;
-    if ((wanted->is_suspended || wanted->intent == CLAIM_LOOK) && !write_ahead(reconcile, wanted))
+    if ((wanted->is_suspended || wanted->intent == CLAIM_LOOK) &&
+        !prepare_old_keys(reconcile, wanted))
         return;
     if (wanted->intent == CLAIM_LOOK)
         return;
     for (size_t i = 0; i < reconcile->key_count && !wanted->is_suspended; i++)
-        if (&reconcile->keys[i] != wanted && !reconcile->keys[i].is_leaving)
-            follow(reconcile, &reconcile->keys[i], wanted);
+        if (&reconcile->keys[i] != wanted && !reconcile->keys[i].is_left_out)
+            retire_old_key(reconcile, &reconcile->keys[i], wanted);
     report_progress(reconcile, wanted);
 }
 
@@ -322,14 +329,14 @@ static bool is_backend_shut(const struct record_reconcile *reconcile)
 
 static void wait_for_backend(struct record_reconcile *reconcile, struct record_key *wanted)
 {
-    wanted->is_leaving = !wanted->is_stored;
+    wanted->is_left_out = !wanted->is_stored;
     wanted->is_suspended = true;
     if (!wanted->is_stored) {
         wanted->intent = CLAIM_SET;
         wanted->content = &reconcile->set;
     }
-    if (record_is_lost(wanted)) {
-        lose(reconcile, wanted);
+    if (record_has_lost(wanted)) {
+        give_way(reconcile, wanted);
         return;
     }
     enum reason reason = reason_find(text_of(reconcile->backend->fault.reason));
@@ -346,21 +353,21 @@ static void wait_for_backend(struct record_reconcile *reconcile, struct record_k
 static void drop_lost(struct record_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->key_count; i++)
-        if (record_is_lost(&reconcile->keys[i]))
-            reconcile->keys[i].is_leaving = !record_is_in_way(&reconcile->keys[i]);
+        if (record_has_lost(&reconcile->keys[i]))
+            reconcile->keys[i].is_left_out = !record_is_in_way(&reconcile->keys[i]);
 }
 
 void record_live(struct record_reconcile *reconcile)
 {
     drop_lost(reconcile);
-    if (is_refused(reconcile))
+    if (has_obstacle(reconcile))
         return;
     struct dnsrecord_claim claim = record_claim_of_spec(reconcile);
     struct record_key *wanted = record_add_key(reconcile, &claim);
     must(wanted);
     claim.replaces = wanted->claim.replaces;
     wanted->claim = claim;
-    wanted->is_leaving = false;
+    wanted->is_left_out = false;
     reconcile->wanted = wanted;
     if (is_backend_shut(reconcile))
         wait_for_backend(reconcile, wanted);

@@ -19,9 +19,9 @@
 enum record_fate {
     FATE_OPEN,
     FATE_DELETED,
-    FATE_TAKEN, // another DNSRecord has it now
-    FATE_KEPT,  // it stays at the server, as its spec asks
-    FATE_LEFT,  // given up: it may still exist at the server
+    FATE_TAKEN,    // another DNSRecord has it now
+    FATE_KEPT,     // it stays at the server, as its spec asks
+    FATE_GIVEN_UP, // given up: it may still exist at the server
 };
 
 struct record_key {
@@ -30,7 +30,7 @@ struct record_key {
     // its name or type is not valid. Such a key is never claimed or stored. Otherwise NULL.
     const char *label;
     bool is_stored;       // it is in the annotation now, whatever its class, `was` and `refused`
-    bool is_leaving;      // it is to be taken out of the annotation
+    bool is_left_out;     // it is to be taken out of the annotation
     bool is_claimed;      // it competes for its name in the registry
     bool is_suspended;    // the same, but it must not be sent
     int64_t look_since_s; // LOOK: what was found before that time (Unix) does not count
@@ -75,20 +75,20 @@ struct record_reconcile {
     bool is_valid;
     const char *faults;
     struct record_set set;
-    struct text fqdn; // absent when it has none
-    bool is_rebuilt;  // the annotation was unreadable
+    struct text fqdn;    // absent when it has none
+    bool was_unreadable; // the annotation was unreadable
 
     struct record_key keys[RECORD_KEYS_MAX];
     size_t key_count;
     struct record_key *wanted; // the key of the spec, when it competes
     struct record_reported reported;
-    const char *left; // keys that the deletion leaves at a server, or NULL
+    const char *remaining; // keys that the deletion leaves at a server, or NULL
 };
 
 // ---- dnsrecord.c --------------------------------------------------------------------------------
 
-const char *record_text(const struct record_reconcile *reconcile,
-                        struct text text); // terminated copy
+const char *record_copy_text(const struct record_reconcile *reconcile,
+                             struct text text); // terminated copy
 const struct object *record_find_class(const struct record_reconcile *reconcile, struct text name);
 const struct backend_view *record_find_backend(const struct record_reconcile *reconcile,
                                                struct text class_name);
@@ -104,16 +104,16 @@ struct record_key *record_add_key(struct record_reconcile *reconcile,
 bool record_is_going(const struct record_reconcile *reconcile);
 bool record_may_send(const struct record_reconcile *reconcile, const struct record_key *key);
 bool record_is_settled(const struct record_key *key); // what its intent asks for has been done
-bool record_is_lost(const struct record_key *key);
+bool record_has_lost(const struct record_key *key);
 // True if what it has at the server keeps the holder's content out, or may: it is removed, and is
 // ours until then.
 bool record_is_in_way(const struct record_key *key);
 // True if its class has another server now: what stands at the old one is not deleted.
 bool record_has_moved(const struct record_reconcile *reconcile, const struct record_key *key);
-// True if its last attempt failed: in this process, or (record_is_recalled) before it, which the
+// True if its last attempt failed: in this process, or (record_failed_earlier) before it, which the
 // status says already.
 bool record_has_failed(const struct record_key *key);
-bool record_is_recalled(const struct record_key *key);
+bool record_failed_earlier(const struct record_key *key);
 // A hash of what an attempt depends on: the object, its class and the Secret.
 void record_attempt_hash(const struct record_reconcile *reconcile, uint8_t out[8]);
 // "www.example.com A", "www.example.com A at http://..."

@@ -118,7 +118,7 @@ static void applied_make(const struct record_reconcile *reconcile, struct dnsrec
         bool is_new =
             receipt && key->intent == CLAIM_SET && key->is_claimed && record_is_settled(key);
         bool is_gone = key->intent == CLAIM_REMOVE && record_is_settled(key);
-        if (record_is_lost(key) || is_gone || (!is_new && !key->applied))
+        if (record_has_lost(key) || is_gone || (!is_new && !key->applied))
             continue;
         *item = (struct dnsrecord_applied){.time_s = now_s(reconcile)};
         if (key->applied)
@@ -247,8 +247,8 @@ static const struct log_attr *attrs_make(const struct record_reconcile *reconcil
         attrs[count++] = LOG_INT("attempts", reported->attempt->attempts);
         attrs[count++] = LOG_TEXT("trace", reported->attempt->trace);
     }
-    if (reconcile->left)
-        attrs[count++] = LOG_TEXT("left", reconcile->left);
+    if (reconcile->remaining)
+        attrs[count++] = LOG_TEXT("left", reconcile->remaining);
     if (reconcile->wanted && reconcile->wanted->claim.replaces.len && !reported->is_updated)
         attrs[count++] = LOG_SLICE("replaces", reconcile->wanted->claim.replaces);
     attrs[count] = LOG_END;
@@ -325,9 +325,9 @@ void record_report_decision(struct record_reconcile *reconcile)
     struct decision *out = reconcile->out;
     enum reason reason =
         reconcile->reported.reason ? reconcile->reported.reason : old_reason(reconcile);
-    out->class_label = record_text(reconcile, reconcile->record.class_name);
+    out->class_label = record_copy_text(reconcile, reconcile->record.class_name);
     out->reason_label = reason_name(reason ? reason : REASON_PENDING);
-    if (reconcile->is_rebuilt)
+    if (reconcile->was_unreadable)
         decision_add_event(
             out, true, EVENT_CLAIMS_REBUILT,
             "the annotation claims was unreadable and is rebuilt from status and spec");

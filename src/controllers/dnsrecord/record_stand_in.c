@@ -53,7 +53,7 @@ struct record_key *record_find_stand_in(struct record_reconcile *reconcile,
     for (size_t i = 0; i < reconcile->key_count; i++) {
         struct record_key *key = &reconcile->keys[i];
         const struct dnsrecord_refusal *refusal = key->claim.refusal;
-        if (key != wanted && !key->is_leaving && key->claim.was && refusal &&
+        if (key != wanted && !key->is_left_out && key->claim.was && refusal &&
             text_equal(refusal->spec, epoch) && record_excludes(reconcile, key, wanted))
             return key;
     }
@@ -69,14 +69,14 @@ static void report_stand_in(struct record_reconcile *reconcile,
         reconcile, reason == REASON_NONE ? REASON_VALIDATION_FAILED : reason,
         arena_printf(reconcile->arena, "previous data restored: %.*s", TEXT_ARGS(refusal->text)));
     if (refusal->code.len)
-        reconcile->reported.code = record_text(reconcile, refusal->code);
+        reconcile->reported.code = record_copy_text(reconcile, refusal->code);
 }
 
 void record_stand_in(struct record_reconcile *reconcile, struct record_key *old,
                      struct record_key *wanted)
 {
     wanted->is_claimed = false;
-    wanted->is_leaving = true;
+    wanted->is_left_out = true;
     old->intent = CLAIM_SET;
     old->content = old->claim.was;
     old->is_suspended = !record_may_send(reconcile, old);
@@ -105,7 +105,7 @@ void record_report_refusal(struct record_reconcile *reconcile, struct record_key
     struct record_key *old = find_restorable(reconcile, wanted);
     if (old) {
         old->claim.refusal = refusal_make(reconcile, wanted->receipt);
-        wanted->is_leaving = true;
+        wanted->is_left_out = true;
         reconcile->reported = (struct record_reported){0};
     } else {
         record_report_failure(reconcile, wanted->receipt,

@@ -103,8 +103,8 @@ bool dnsrecord_resolve(struct arena *arena, const struct dnsrecord *record, uint
                        struct record_set *out, struct findings *findings);
 
 // Same server, type, domain and subdomain; the class does not count.
-bool dnsrecord_claim_is_same_type_and_split(const struct dnsrecord_claim *a,
-                                            const struct dnsrecord_claim *b);
+bool dnsrecord_claim_is_same_place(const struct dnsrecord_claim *a,
+                                   const struct dnsrecord_claim *b);
 // The claim of a spec, whatever its values are. False: its class, name or type can't be a key's.
 bool dnsrecord_claim_of(struct arena *arena, const struct dnsrecord *record, struct text server,
                         struct dnsrecord_claim *out);

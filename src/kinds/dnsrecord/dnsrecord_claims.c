@@ -60,8 +60,7 @@ static struct value *claim_encode(struct arena *arena, const struct dnsrecord_cl
     return map;
 }
 
-bool dnsrecord_claim_is_same_type_and_split(const struct dnsrecord_claim *a,
-                                            const struct dnsrecord_claim *b)
+bool dnsrecord_claim_is_same_place(const struct dnsrecord_claim *a, const struct dnsrecord_claim *b)
 {
     return a->type == b->type && text_equal(a->server, b->server) &&
            text_equal(a->domain, b->domain) && text_equal(a->subdomain, b->subdomain);
@@ -173,7 +172,7 @@ static bool claim_decode(struct arena *arena, const struct value *map, struct dn
 static bool is_repeated(const struct dnsrecord_claim *claims, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (dnsrecord_claim_is_same_type_and_split(&claims[i], &claims[count]))
+        if (dnsrecord_claim_is_same_place(&claims[i], &claims[count]))
             return true;
     return false;
 }

@@ -386,7 +386,7 @@ static void a_settled_record_is_small_and_whole(void **state)
     assert_int_equal(ours.claim_count, 1);
     assert_true(text_is(ours.claims[0].server, "http://127.0.0.1:7100"));
     assert_int_equal(ours.applied_count, 1);
-    assert_true(dnsrecord_claim_is_same_type_and_split(&ours.claims[0], &ours.applied[0].key));
+    assert_true(dnsrecord_claim_is_same_place(&ours.claims[0], &ours.applied[0].key));
     assert_memory_equal(ours.applied[0].hash, "\x00\x11\x22\x33\x44\x55\x66\xff", 8);
     assert_int_equal(ours.applied[0].time_s, 1767088801);
     assert_int_equal(conditions_find(&ours.conditions, "Ready")->reason, REASON_RECORD_CREATED);
@@ -496,8 +496,8 @@ static void claims_survive_the_annotation(void **state)
     const char *json = dnsrecord_claims_encode(arena, claims, 2);
     assert_true(dnsrecord_claims_decode(arena, text_of(json), &found, &count));
     assert_int_equal(count, 2);
-    assert_true(dnsrecord_claim_is_same_type_and_split(&found[0], &claims[0]));
-    assert_true(dnsrecord_claim_is_same_type_and_split(&found[1], &claims[1]));
+    assert_true(dnsrecord_claim_is_same_place(&found[0], &claims[0]));
+    assert_true(dnsrecord_claim_is_same_place(&found[1], &claims[1]));
     assert_non_null(found[0].was);
     assert_true(record_set_equal(found[0].was, &was));
     assert_null(found[1].was);
