@@ -16,8 +16,8 @@ struct reconcile {
     struct record_status status;
 };
 
-static void set(struct reconcile *reconcile, const char *type, bool is_true, enum reason reason,
-                const char *text)
+static void set_condition(struct reconcile *reconcile, const char *type, bool is_true,
+                          enum reason reason, const char *text)
 {
     conditions_set(&reconcile->status.conditions, &reconcile->ours.conditions,
                    (struct condition){.type = type,
@@ -172,17 +172,17 @@ void record_decide(const struct snapshot *snapshot, void *model, struct decision
     reconcile.status.observed_generation = snapshot->subject->generation;
     if (reconcile.view.has_fqdn)
         reconcile.status.fqdn = text_of(zone_name_text(reconcile.arena, reconcile.view.fqdn));
-    set(&reconcile, "Accepted", reconcile.view.accepted == REASON_ADOPTED, reconcile.view.accepted,
-        reconcile.view.accepted_text);
-    set(&reconcile, "Conflicted", reconcile.view.conflicted != REASON_NO_CONFLICT,
-        reconcile.view.conflicted, reconcile.view.conflicted_text);
-    set(&reconcile, "Programmed",
-        programmed.reason == REASON_PUBLISHED || programmed.reason == REASON_NO_SERVERS,
-        programmed.reason, programmed.text);
+    set_condition(&reconcile, "Accepted", reconcile.view.accepted == REASON_ADOPTED,
+                  reconcile.view.accepted, reconcile.view.accepted_text);
+    set_condition(&reconcile, "Conflicted", reconcile.view.conflicted != REASON_NO_CONFLICT,
+                  reconcile.view.conflicted, reconcile.view.conflicted_text);
+    set_condition(&reconcile, "Programmed",
+                  programmed.reason == REASON_PUBLISHED || programmed.reason == REASON_NO_SERVERS,
+                  programmed.reason, programmed.text);
     if (reconcile.view.warning_count)
-        set(&reconcile, "Warned", true, reconcile.view.warnings[0].reason,
-            zone_warnings_text(reconcile.arena, reconcile.view.warnings,
-                               reconcile.view.warning_count));
+        set_condition(&reconcile, "Warned", true, reconcile.view.warnings[0].reason,
+                      zone_warnings_text(reconcile.arena, reconcile.view.warnings,
+                                         reconcile.view.warning_count));
     if (!zone_is_label_first(snapshot, out))
         record_events(out, &reconcile.ours.conditions, &reconcile.status.conditions);
     out->status = record_status_encode(reconcile.arena, &reconcile.status);

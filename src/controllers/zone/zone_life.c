@@ -22,7 +22,7 @@ void zone_life_free(struct zone_life *life)
     content_done(&life->stored);
     content_done(&life->published);
     object_unref(life->object);
-    free(life->secondaries);
+    free(life->servers_group);
     free(life->group);
     free(life->servers);
     free(life->waits);
@@ -52,7 +52,7 @@ static void content_copy(struct zone_content *to, const struct zone_content *fro
     zone_unref(old);
 }
 
-void zone_life_pend(struct zone_life *life)
+void zone_life_note_pending(struct zone_life *life)
 {
     content_copy(&life->pending, &life->built);
 }
@@ -70,7 +70,7 @@ static bool is_content(const struct zone_content *content, struct text hash, uin
 }
 
 // Records may have come that change nothing of it: they came about with what was built last.
-bool zone_life_store(struct zone_life *life, struct text hash, uint32_t serial)
+bool zone_life_note_stored(struct zone_life *life, struct text hash, uint32_t serial)
 {
     bool is_newer =
         is_content(&life->built, hash, serial) && life->built.number > life->stored.number;
@@ -94,7 +94,7 @@ static void mark(struct zone_life *life, uint32_t serial, uint64_t number)
     life->marks[life->mark_count++] = (struct zone_mark){serial, number};
 }
 
-void zone_life_publish(struct zone_life *life)
+void zone_life_note_published(struct zone_life *life)
 {
     content_copy(&life->published, &life->stored);
     mark(life, zone_serial(life->published.zone), life->published.number);
@@ -159,7 +159,7 @@ bool zone_life_is_group(const char *a, const char *b)
 uint64_t zone_life_answered(const struct zone_life *life)
 {
     uint64_t least =
-        zone_life_is_group(life->group, life->secondaries) ? life->published.number : 0;
+        zone_life_is_group(life->group, life->servers_group) ? life->published.number : 0;
     for (size_t i = 0; i < life->server_count; i++) {
         uint64_t number = number_of(life, &life->servers[i]);
         if (number < least)
@@ -201,5 +201,5 @@ void zone_life_complete(struct zone_life *life)
         return;
     CLEANUP(arena) struct arena *arena = arena_new();
     zone_unpack(arena, object_spec(life->object), object_managed(life->object), &spec, &ours);
-    zone_life_recall_fetches(&ours, life->secondaries, life->servers, life->server_count);
+    zone_life_recall_fetches(&ours, life->servers_group, life->servers, life->server_count);
 }

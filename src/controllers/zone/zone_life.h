@@ -34,7 +34,7 @@ struct zone_life {
     uint64_t answered;    // all servers have answered this content once, even if one is down now
     struct server_view *servers;
     size_t server_count;
-    char *secondaries;                      // the group of servers that those belong to; NULL: none
+    char *servers_group;                    // the group of servers that those belong to; NULL: none
     char *group;                            // the group that the zone is to have; NULL: none
     bool is_moved;                          // the group changed: its records have to say so
     struct zone_mark marks[ZONE_MARKS_MAX]; // the newest last
@@ -53,9 +53,9 @@ void zone_life_free(struct zone_life *life); // accepts NULL
 const struct zone_content *zone_life_build(struct zone_life *life, struct zone_compiler *compiler,
                                            uint32_t serial);
 // What was built last is being written to the store.
-void zone_life_pend(struct zone_life *life);
+void zone_life_note_pending(struct zone_life *life);
 // The store has this hash and serial: the version that has them becomes `stored`. False: none has.
-bool zone_life_store(struct zone_life *life, struct text hash, uint32_t serial);
+bool zone_life_note_stored(struct zone_life *life, struct text hash, uint32_t serial);
 // Takes over a version from before this process that was found in the store: it is to be published.
 void zone_life_recall(struct zone_life *life, struct zone *zone);
 // True if the server has the serial that is published, but never fetched it from us, and the zone
@@ -65,7 +65,7 @@ bool zone_life_is_foreign(const struct zone_life *life, const struct server_view
 enum zone_server_state zone_life_state(const struct zone_life *life,
                                        const struct server_view *server);
 // What is stored is served now.
-void zone_life_publish(struct zone_life *life);
+void zone_life_note_published(struct zone_life *life);
 bool zone_life_is_group(const char *a, const char *b); // NULL: none
 // The number of the newest published content that all servers of the group have, or a newer one.
 uint64_t zone_life_answered(const struct zone_life *life);

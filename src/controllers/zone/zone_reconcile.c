@@ -36,7 +36,7 @@ static int64_t now_s(const struct reconcile *reconcile)
 
 // What has gone out from here, though a store that was put back may not know it, and what servers
 // answer of those whose own serials they are not.
-static size_t believed_serials(const struct reconcile *reconcile, uint32_t *out)
+static size_t serials_to_exceed(const struct reconcile *reconcile, uint32_t *out)
 {
     size_t count = 0;
     if (reconcile->in->known)
@@ -59,7 +59,7 @@ static struct serial_inputs serial_inputs_of(const struct reconcile *reconcile, 
         .has_minimum = reconcile->spec.has_minimum_serial,
         .minimum = reconcile->spec.minimum_serial,
         .servers = servers,
-        .server_count = believed_serials(reconcile, servers),
+        .server_count = serials_to_exceed(reconcile, servers),
     };
 }
 
@@ -78,7 +78,7 @@ static const struct zone *stored_zone(const struct reconcile *reconcile)
 {
     struct zone_life *life = reconcile->life;
     bool is_known = reconcile->ours.has_serial &&
-                    zone_life_store(life, reconcile->ours.hash, reconcile->ours.serial);
+                    zone_life_note_stored(life, reconcile->ours.hash, reconcile->ours.serial);
     // A zone that has been renamed has its old name there until its new one is written.
     return is_known && dname_equal(zone_apex(life->stored.zone), reconcile->view.fqdn)
                ? life->stored.zone
@@ -126,7 +126,7 @@ static void report_change(struct reconcile *reconcile, const struct zone_content
         (struct decision_line){LOG_INFO, "zone has a new serial", attrs};
 }
 
-static bool is_taken(const struct reconcile *reconcile)
+static bool is_serial_foreign(const struct reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->in->server_count; i++)
         if (reconcile->servers[i].is_believed &&
@@ -147,7 +147,7 @@ static bool is_same_content(const struct zone *stored, const struct zone *built)
 }
 
 // What stands in the store decides which content may go out, and under which serial.
-static void number(struct reconcile *reconcile)
+static void choose_content(struct reconcile *reconcile)
 {
     uint32_t *servers =
         arena_new_array(reconcile->arena, uint32_t, reconcile->in->server_count + 2);
@@ -157,7 +157,7 @@ static void number(struct reconcile *reconcile)
     const struct zone_content *content =
         zone_life_build(reconcile->life, reconcile->view.compiler, reconcile->ours.serial);
     if (has_hash(reconcile, content) && is_same_content(stored, content->zone) &&
-        reconcile->ours.has_serial && !serial_is_behind(&inputs) && !is_taken(reconcile)) {
+        reconcile->ours.has_serial && !serial_is_behind(&inputs) && !is_serial_foreign(reconcile)) {
         put_content(reconcile, content);
         return;
     }
@@ -166,16 +166,16 @@ static void number(struct reconcile *reconcile)
         return;
     }
     reconcile->life->is_new =
-        !reconcile->ours.has_serial || (reconcile->life->is_new && !is_taken(reconcile));
+        !reconcile->ours.has_serial || (reconcile->life->is_new && !is_serial_foreign(reconcile));
     content = zone_life_build(reconcile->life, reconcile->view.compiler, serial_next(&inputs));
-    zone_life_pend(reconcile->life);
+    zone_life_note_pending(reconcile->life);
     put_content(reconcile, content);
     report_change(reconcile, content);
 }
 
 // ---- what is served -----------------------------------------------------------------------------
 
-static bool is_served_kind(const struct reconcile *reconcile)
+static bool is_servable(const struct reconcile *reconcile)
 {
     return reconcile->view.is_live && reconcile->view.ready == REASON_COMPILED;
 }
@@ -191,7 +191,7 @@ static bool is_frozen(const struct reconcile *reconcile)
 
 // The last good version that is not here, after a restart or another's lead, may be had from
 // status.entries.
-static void recall(struct reconcile *reconcile)
+static void recall_last_good(struct reconcile *reconcile)
 {
     struct zone_status whole;
     if (!is_frozen(reconcile) || reconcile->published || !reconcile->ours.entries_complete)
@@ -215,14 +215,13 @@ static void publish(struct reconcile *reconcile)
 {
     struct publication *publication = &reconcile->out->publication;
     bool is_recalled = is_frozen(reconcile) && !reconcile->published;
-    const struct zone *zone =
-        is_served_kind(reconcile) || is_recalled ? stored_zone(reconcile) : NULL;
+    const struct zone *zone = is_servable(reconcile) || is_recalled ? stored_zone(reconcile) : NULL;
     if (!reconcile->view.has_fqdn || (!reconcile->view.is_live && !is_frozen(reconcile)))
         return;
-    publication->what = zone                                                ? PUBLISH_ZONE
-                        : reconcile->published                              ? PUBLISH_KEEP
-                        : is_served_kind(reconcile) || is_frozen(reconcile) ? PUBLISH_UNAVAILABLE
-                                                                            : PUBLISH_NOTHING;
+    publication->what = zone                                             ? PUBLISH_ZONE
+                        : reconcile->published                           ? PUBLISH_KEEP
+                        : is_servable(reconcile) || is_frozen(reconcile) ? PUBLISH_UNAVAILABLE
+                                                                         : PUBLISH_NOTHING;
     publication->was_served = reconcile->ours.nameserver_count > 0;
     publication->is_frozen = is_frozen(reconcile);
     publication->apex = reconcile->view.fqdn.at;
@@ -230,20 +229,20 @@ static void publish(struct reconcile *reconcile)
     publication->group = reconcile->group ? reconcile->group->name : NULL;
     publication->zone = zone;
     publication->next =
-        is_served_kind(reconcile) && reconcile->numbered != zone ? reconcile->numbered : NULL;
+        is_servable(reconcile) && reconcile->numbered != zone ? reconcile->numbered : NULL;
 }
 
 // ---- servers ------------------------------------------------------------------------------------
 
 // Those that follow it so far, or that the store tells of: are they of the group that it has now?
-static bool is_group(const struct reconcile *reconcile, struct text name)
+static bool is_present_group(const struct reconcile *reconcile, struct text name)
 {
     return reconcile->group ? text_is(name, reconcile->group->name) : !name.len;
 }
 
-static bool has_secondaries(const struct reconcile *reconcile)
+static bool are_servers_of_group(const struct reconcile *reconcile)
 {
-    return is_group(reconcile, text_of(reconcile->in->server_group));
+    return is_present_group(reconcile, text_of(reconcile->in->server_group));
 }
 
 static void list_servers(struct reconcile *reconcile)
@@ -289,16 +288,16 @@ static int64_t patience_ends_ms(const struct reconcile *reconcile)
 static bool is_on_its_way(const struct reconcile *reconcile)
 {
     const struct zone_life *life = reconcile->life;
-    if (!is_served_kind(reconcile) || !reconcile->group)
+    if (!is_servable(reconcile) || !reconcile->group)
         return false;
     if (!life->published.zone || reconcile->out->publication.zone != life->published.zone)
         return reconcile->out->publication.what == PUBLISH_ZONE || reconcile->life->pending.zone;
-    return !has_secondaries(reconcile) ||
+    return !are_servers_of_group(reconcile) ||
            (!are_current(reconcile) && (!life->published_ms || patience_ends_ms(reconcile)));
 }
 
-static void set(struct reconcile *reconcile, const char *type, enum condition_status status,
-                enum reason reason, const char *text)
+static void set_condition(struct reconcile *reconcile, const char *type,
+                          enum condition_status status, enum reason reason, const char *text)
 {
     conditions_set(&reconcile->status.conditions, &reconcile->ours.conditions,
                    (struct condition){.type = type,
@@ -321,20 +320,20 @@ static void set_programmed(struct reconcile *reconcile)
 {
     const struct condition *before = conditions_find(&reconcile->ours.conditions, "Programmed");
     enum reason reason = zone_programmed(&reconcile->status, reconcile->group != NULL);
-    if (!is_served_kind(reconcile))
+    if (!is_servable(reconcile))
         reason = REASON_PENDING;
     else if (is_on_its_way(reconcile) && before)
         reason = before->reason;
     else if (is_on_its_way(reconcile))
         return;
-    set(reconcile, "Programmed",
-        reason == REASON_PUBLISHED || reason == REASON_NO_SERVERS ? CONDITION_TRUE
-                                                                  : CONDITION_FALSE,
-        reason, zone_programmed_text(reconcile->arena, reason, &reconcile->status));
+    set_condition(reconcile, "Programmed",
+                  reason == REASON_PUBLISHED || reason == REASON_NO_SERVERS ? CONDITION_TRUE
+                                                                            : CONDITION_FALSE,
+                  reason, zone_programmed_text(reconcile->arena, reason, &reconcile->status));
 }
 
 // What is not stored of a server.
-static void recall_view(const struct reconcile *reconcile, struct zone_status_server *server)
+static void refresh_server(const struct reconcile *reconcile, struct zone_status_server *server)
 {
     server->is_doubtful = server->is_stuck = false;
     for (size_t i = 0; i < reconcile->in->server_count; i++)
@@ -350,16 +349,16 @@ static void put_servers(struct reconcile *reconcile)
     bool is_early = is_on_its_way(reconcile);
     if (is_early)
         reconcile->out->wake_ms = patience_ends_ms(reconcile);
-    if (!is_early && has_secondaries(reconcile)) {
+    if (!is_early && are_servers_of_group(reconcile)) {
         list_servers(reconcile);
         return;
     }
-    if (!is_group(reconcile, reconcile->ours.server_group))
+    if (!is_present_group(reconcile, reconcile->ours.server_group))
         return;
     reconcile->status.servers = reconcile->ours.servers;
     reconcile->status.server_count = reconcile->ours.server_count;
     for (size_t i = 0; i < reconcile->status.server_count; i++)
-        recall_view(reconcile, &reconcile->status.servers[i]);
+        refresh_server(reconcile, &reconcile->status.servers[i]);
 }
 
 // ---- conditions ---------------------------------------------------------------------------------
@@ -370,14 +369,15 @@ static void set_ready(struct reconcile *reconcile)
         reconcile->view.accepted == REASON_ACCEPTED ? reconcile->view.ready : REASON_NOT_ACCEPTED;
     const char *text = reconcile->view.accepted == REASON_ACCEPTED ? reconcile->view.ready_text
                                                                    : "the zone is not accepted";
-    set(reconcile, "Ready", reason == REASON_COMPILED ? CONDITION_TRUE : CONDITION_FALSE, reason,
-        zone_ready_text(reconcile->arena, text, is_frozen(reconcile),
-                        reconcile->published || reconcile->out->publication.zone ||
-                            reconcile->out->wants_whole));
+    set_condition(reconcile, "Ready", reason == REASON_COMPILED ? CONDITION_TRUE : CONDITION_FALSE,
+                  reason,
+                  zone_ready_text(reconcile->arena, text, is_frozen(reconcile),
+                                  reconcile->published || reconcile->out->publication.zone ||
+                                      reconcile->out->wants_whole));
 }
 
 // Those that stay as they are stored are not here; the zone that they stand for may be.
-static size_t entry_octets(const struct reconcile *reconcile)
+static size_t octets_of_entries(const struct reconcile *reconcile)
 {
     struct zone_status as_stored = {.entry_count = 0};
     if (reconcile->entry_octets)
@@ -391,11 +391,12 @@ static size_t entry_octets(const struct reconcile *reconcile)
 static void set_warned(struct reconcile *reconcile)
 {
     struct zone_tree_zone *view = &reconcile->view;
-    zone_entries_warn(&reconcile->status, entry_limit(reconcile), entry_octets(reconcile), view);
+    zone_entries_warn(&reconcile->status, entry_limit(reconcile), octets_of_entries(reconcile),
+                      view);
     if (!view->warning_count)
         return;
-    set(reconcile, "Warned", CONDITION_TRUE, view->warnings[0].reason,
-        zone_warnings_text(reconcile->arena, view->warnings, view->warning_count));
+    set_condition(reconcile, "Warned", CONDITION_TRUE, view->warnings[0].reason,
+                  zone_warnings_text(reconcile->arena, view->warnings, view->warning_count));
 }
 
 static void decide_content(struct reconcile *reconcile)
@@ -404,7 +405,7 @@ static void decide_content(struct reconcile *reconcile)
                     (reconcile->view.ready == REASON_COMPILED ||
                      (reconcile->view.ready == REASON_NO_NAMESERVERS && !is_frozen(reconcile)));
     if (compiles)
-        number(reconcile);
+        choose_content(reconcile);
     else
         keep_content(reconcile);
     if (reconcile->view.compiler)
@@ -434,7 +435,7 @@ static void put_labels(struct reconcile *reconcile)
     zone_labels_want(reconcile->arena, reconcile->out, labels, COUNT_OF(labels));
 }
 
-static void recall_servers(struct reconcile *reconcile)
+static void copy_servers(struct reconcile *reconcile)
 {
     size_t count = reconcile->in->server_count;
     reconcile->servers = arena_new_array(reconcile->arena, struct server_view, count + 1);
@@ -488,7 +489,7 @@ static bool reconcile_init(struct reconcile *reconcile, struct snapshot *in)
         reconcile->status.fqdn =
             text_in(reconcile, zone_name_text(reconcile->arena, reconcile->view.fqdn));
     leave_old_name(reconcile, in);
-    recall_servers(reconcile);
+    copy_servers(reconcile);
     reconcile->published = published_of(reconcile);
     return true;
 }
@@ -505,15 +506,15 @@ void zone_decide(const struct snapshot *snapshot, void *model, struct decision *
     else if (reconcile.view.accepted == REASON_UNKNOWN_SERVERS)
         reconcile.status.server_group = reconcile.ours.server_group;
     decide_content(&reconcile);
-    recall(&reconcile);
+    recall_last_good(&reconcile);
     publish(&reconcile);
     put_servers(&reconcile);
     if (reconcile.view.accepted != REASON_ACCEPTED)
         out->obstacle = (struct decision_obstacle){reason_name(reconcile.view.accepted),
                                                    reconcile.view.accepted_text};
-    set(&reconcile, "Accepted",
-        reconcile.view.accepted == REASON_ACCEPTED ? CONDITION_TRUE : CONDITION_FALSE,
-        reconcile.view.accepted, reconcile.view.accepted_text);
+    set_condition(&reconcile, "Accepted",
+                  reconcile.view.accepted == REASON_ACCEPTED ? CONDITION_TRUE : CONDITION_FALSE,
+                  reconcile.view.accepted, reconcile.view.accepted_text);
     set_ready(&reconcile);
     set_programmed(&reconcile);
     set_warned(&reconcile);

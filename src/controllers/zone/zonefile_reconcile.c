@@ -48,7 +48,7 @@ static void add_problem(struct reconcile *reconcile, enum reason reason, const c
     buffer_printf(&reconcile->problems, "%s%s", reconcile->problems.len ? "; " : "", text);
 }
 
-static void miss(struct reconcile *reconcile, struct zone_ref ref, const char *what)
+static void report_missing(struct reconcile *reconcile, struct zone_ref ref, const char *what)
 {
     reconcile->is_missing = true;
     add_problem(reconcile, REASON_ZONE_NOT_FOUND,
@@ -67,8 +67,8 @@ static bool is_key(struct text name)
     return name.len <= KEY_OCTETS_MAX;
 }
 
-static const struct zonefile_status_zone *written(const struct reconcile *reconcile,
-                                                  struct text fqdn)
+static const struct zonefile_status_zone *find_written(const struct reconcile *reconcile,
+                                                       struct text fqdn)
 {
     for (size_t i = 0; i < reconcile->ours.zone_count; i++)
         if (text_equal(reconcile->ours.zones[i].fqdn, fqdn))
@@ -78,7 +78,7 @@ static const struct zonefile_status_zone *written(const struct reconcile *reconc
 
 static bool is_written(const struct reconcile *reconcile, const struct zonefile_status_zone *zone)
 {
-    const struct zonefile_status_zone *there = written(reconcile, zone->fqdn);
+    const struct zonefile_status_zone *there = find_written(reconcile, zone->fqdn);
     return there && text_equal(there->hash, zone->hash) && there->serial == zone->serial;
 }
 
@@ -108,12 +108,12 @@ static bool is_forbidden(const struct reconcile *reconcile, struct text fqdn)
 static const struct zone *content_of(struct zone_life *life, const struct zone_tree_zone *view,
                                      const struct zone_status *status)
 {
-    if (zone_life_store(life, status->hash, status->serial))
+    if (zone_life_note_stored(life, status->hash, status->serial))
         return life->stored.zone;
     if (!compiles(view))
         return NULL;
     zone_life_build(life, view->compiler, status->serial);
-    return zone_life_store(life, status->hash, status->serial) ? life->stored.zone : NULL;
+    return zone_life_note_stored(life, status->hash, status->serial) ? life->stored.zone : NULL;
 }
 
 static void add_part(struct reconcile *reconcile, struct zone_ref ref, struct zone_life *life,
@@ -137,11 +137,11 @@ static void add_part(struct reconcile *reconcile, struct zone_ref ref, struct zo
     else if (compiles(view))
         reconcile->is_early = true;
     else
-        miss(reconcile, ref, "is not compiled yet");
+        report_missing(reconcile, ref, "is not compiled yet");
 }
 
-static void forbid(struct reconcile *reconcile, struct zone_ref ref,
-                   const struct zone_status *status)
+static void add_forbidden(struct reconcile *reconcile, struct zone_ref ref,
+                          const struct zone_status *status)
 {
     reconcile->forbidden[reconcile->forbidden_count++] = status->fqdn;
     add_problem(
@@ -153,7 +153,7 @@ static void forbid(struct reconcile *reconcile, struct zone_ref ref,
             TEXT_ARGS(ref.namespace_), TEXT_ARGS(ref.name), TEXT_ARGS(reconcile->in->namespace_)));
 }
 
-static void look_at(struct reconcile *reconcile, struct zone_ref ref)
+static void add_zone(struct reconcile *reconcile, struct zone_ref ref)
 {
     struct zone_spec spec;
     struct zone_status status;
@@ -161,19 +161,19 @@ static void look_at(struct reconcile *reconcile, struct zone_ref ref)
     struct zone_life *life = zones_life_named(reconcile->zones, ref);
     if (!life ||
         !zone_tree_zone(zones_zone_tree(reconcile->zones), reconcile->arena, life->object, &view)) {
-        miss(reconcile, ref, "is not there");
+        report_missing(reconcile, ref, "is not there");
         return;
     }
     zone_unpack(reconcile->arena, object_spec(life->object), object_managed(life->object), &spec,
                 &status);
     if (!zone_allows_file(&spec, ref.namespace_, reconcile->in->namespace_))
-        forbid(reconcile, ref, &status);
+        add_forbidden(reconcile, ref, &status);
     else if (!view.is_live && !zone_is_own_fault(view.accepted))
-        miss(reconcile, ref, "is not accepted");
+        report_missing(reconcile, ref, "is not accepted");
     else if (!status.has_serial && compiles(&view))
         reconcile->is_early = true;
     else if (!view.has_fqdn || !status.hash.len || !status.has_serial)
-        miss(reconcile, ref, "has no content yet");
+        report_missing(reconcile, ref, "has no content yet");
     else
         add_part(reconcile, ref, life, &view, &status);
 }
@@ -374,7 +374,7 @@ static void decide(struct reconcile *reconcile)
     reconcile->status.observed_generation = subject->generation;
     if (has_config_map(reconcile)) {
         for (size_t i = 0; i < reconcile->spec.zone_count; i++)
-            look_at(reconcile, zonefile_ref(subject, reconcile->spec.zones[i]));
+            add_zone(reconcile, zonefile_ref(subject, reconcile->spec.zones[i]));
         if (reconcile->is_early)
             return;
         write_zones(reconcile);

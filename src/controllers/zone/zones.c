@@ -297,7 +297,7 @@ static void keep_group(char **kept, const char *group)
 }
 
 // One that has just come has moved nowhere.
-static void see_group(const struct zones *zones, const struct object *object, bool is_new)
+static void note_group(const struct zones *zones, const struct object *object, bool is_new)
 {
     struct zone_spec spec;
     struct zone_status ours;
@@ -314,7 +314,7 @@ static void put_zone(struct zones *zones, const struct object *object)
 {
     bool is_new = life_find(&zones->lives, ref_of(object)) == TABLE_NONE;
     life_put(&zones->lives, object);
-    see_group(zones, object, is_new);
+    note_group(zones, object, is_new);
     zonefiles_look(zones->files, object);
 }
 
@@ -357,7 +357,7 @@ static void published(void *state, const struct object *object, const struct zon
     if (!life || (life->stored.zone != zone && life->published.zone))
         return;
     if (life->stored.zone == zone) {
-        zone_life_publish(life);
+        zone_life_note_published(life);
     } else {
         life->published.zone = zone_ref(zone); // of before this shared model was made
     }
@@ -377,7 +377,7 @@ static void servers_reported(void *state, const struct object *object, const cha
     if (count)
         memcpy(life->servers, servers, count * sizeof *servers);
     life->server_count = count;
-    keep_group(&life->secondaries, group);
+    keep_group(&life->servers_group, group);
     life->is_due = true;
     zone_life_complete(life);
 }
@@ -531,7 +531,7 @@ static int64_t wake_late(struct zones *zones, struct zone_life *life, int64_t no
     return 0;
 }
 
-static void look_at(struct zones *zones, struct zone_life *life, int64_t now_ms)
+static void update_answered(struct zones *zones, struct zone_life *life, int64_t now_ms)
 {
     life->is_due = false;
     if (!life->published_ms)
@@ -570,7 +570,7 @@ static int64_t settle(void *state, int64_t now_ms, const struct shared_model_cal
         if (life->is_moved)
             move_rows(zones, id, now_ms);
         if (life->is_due)
-            look_at(zones, life, now_ms);
+            update_answered(zones, life, now_ms);
         wake_answered(zones, life, now_ms);
         next_ms = earlier(next_ms, wake_late(zones, life, now_ms));
     }
