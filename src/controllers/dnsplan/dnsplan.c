@@ -35,21 +35,21 @@ static struct dnsplan_change change_of(struct arena *arena, const struct record_
     return change;
 }
 
-static const struct value *make(struct arena *arena, const struct guarded_removals *hold)
+static const struct value *make_plan(struct arena *arena, const struct guarded_removals *removals)
 {
-    size_t count = hold->count < DNSPLAN_CHANGES_MAX ? hold->count : DNSPLAN_CHANGES_MAX;
+    size_t count = removals->count < DNSPLAN_CHANGES_MAX ? removals->count : DNSPLAN_CHANGES_MAX;
     struct dnsplan_change *changes = arena_new_array(arena, struct dnsplan_change, count + 1);
     for (size_t i = 0; i < count; i++)
-        changes[i] = change_of(arena, &hold->sets[i]);
+        changes[i] = change_of(arena, &removals->sets[i]);
     const struct dnsplan plan = {
-        .class_name = text_of(hold->backend),
+        .class_name = text_of(removals->backend),
         .zone = TEXT("."),
-        .checksum = text_of(hold->checksum),
+        .checksum = text_of(removals->checksum),
         .reason = DNSPLAN_GUARD,
         .approve = TEXT(""),
         .changes = changes,
         .change_count = count,
-        .counts = {[DNSPLAN_DELETE] = hold->count},
+        .counts = {[DNSPLAN_DELETE] = removals->count},
     };
     return dnsplan_encode(arena, &plan);
 }
@@ -66,17 +66,17 @@ static void read_plan(const struct object *object, struct dnsplan *plan,
 }
 
 // The same may be held again, days after somebody approved it: he did not approve that.
-static bool hold(const struct guarded_removals *hold, const struct object *there,
-                 struct arena *arena, struct object_want *out)
+static bool want_plan(const struct guarded_removals *removals, const struct object *there,
+                      struct arena *arena, struct object_want *out)
 {
     char name[DNSPLAN_NAME_MAX];
     struct dnsplan plan;
     struct dnsplan_status status;
-    dnsplan_name_write(text_of(hold->backend), text_of(hold->checksum), name);
+    dnsplan_name_write(text_of(removals->backend), text_of(removals->checksum), name);
     *out = (struct object_want){
         .key = {&dnsplan_kind, TEXT(""), text_of(arena_copy_text(arena, name))}};
     if (!there) {
-        out->tree = make(arena, hold);
+        out->tree = make_plan(arena, removals);
         return true;
     }
     out->seen = there;
@@ -111,7 +111,7 @@ static bool is_held(const struct reconcile *reconcile)
            text_is(reconcile->plan.checksum, reconcile->backend->guarded_checksum);
 }
 
-static bool is_past(const struct reconcile *reconcile)
+static bool is_no_longer_held(const struct reconcile *reconcile)
 {
     return reconcile->backend && reconcile->backend->is_listed && !is_held(reconcile);
 }
@@ -126,7 +126,7 @@ static enum dnsplan_phase next_phase(const struct reconcile *reconcile)
     enum dnsplan_phase phase = reconcile->before.phase;
     if (is_over(phase))
         return phase;
-    if (is_past(reconcile))
+    if (is_no_longer_held(reconcile))
         return phase == DNSPLAN_APPROVED && !reconcile->backend->guarded_checksum
                    ? DNSPLAN_APPLIED
                    : DNSPLAN_SUPERSEDED;
@@ -135,7 +135,7 @@ static enum dnsplan_phase next_phase(const struct reconcile *reconcile)
     return reconcile->snapshot->now_ms < expires_ms(reconcile) ? DNSPLAN_PENDING : DNSPLAN_EXPIRED;
 }
 
-static bool is_wrong(const struct reconcile *reconcile, enum dnsplan_phase phase)
+static bool has_wrong_checksum(const struct reconcile *reconcile, enum dnsplan_phase phase)
 {
     return phase == DNSPLAN_PENDING && reconcile->plan.approve.len;
 }
@@ -152,14 +152,15 @@ static const char *message_of(const struct reconcile *reconcile, enum dnsplan_ph
     };
     if (phase != DNSPLAN_PENDING)
         return messages[phase];
-    return arena_printf(
-        reconcile->arena,
-        "%snothing wants these records of %.*s any more, but they are too many to "
-        "go at once; to let them go set spec.approve to %.*s, or run `signpost "
-        "plan approve %.*s`",
-        is_wrong(reconcile, phase) ? "spec.approve is not the checksum of this plan: " : "",
-        TEXT_ARGS(reconcile->plan.class_name), TEXT_ARGS(reconcile->plan.checksum),
-        TEXT_ARGS(object_name(reconcile->subject)));
+    return arena_printf(reconcile->arena,
+                        "%snothing wants these records of %.*s any more, but they are too many to "
+                        "go at once; to let them go set spec.approve to %.*s, or run `signpost "
+                        "plan approve %.*s`",
+                        has_wrong_checksum(reconcile, phase)
+                            ? "spec.approve is not the checksum of this plan: "
+                            : "",
+                        TEXT_ARGS(reconcile->plan.class_name), TEXT_ARGS(reconcile->plan.checksum),
+                        TEXT_ARGS(object_name(reconcile->subject)));
 }
 
 static enum reason reason_of(const struct reconcile *reconcile, enum dnsplan_phase phase)
@@ -169,7 +170,7 @@ static enum reason reason_of(const struct reconcile *reconcile, enum dnsplan_pha
         [DNSPLAN_APPLIED] = REASON_APPLIED,       [DNSPLAN_EXPIRED] = REASON_EXPIRED,
         [DNSPLAN_SUPERSEDED] = REASON_SUPERSEDED,
     };
-    return is_wrong(reconcile, phase) ? REASON_WRONG_CHECKSUM : reasons[phase];
+    return has_wrong_checksum(reconcile, phase) ? REASON_WRONG_CHECKSUM : reasons[phase];
 }
 
 static void report_phase(struct reconcile *reconcile, enum dnsplan_phase phase,
@@ -213,15 +214,15 @@ static const struct approval *approval_of(const struct reconcile *reconcile)
 
 static bool is_superfluous(const struct reconcile *reconcile)
 {
-    const struct input_objects *backend = &reconcile->snapshot->inputs[0];
+    const struct input_objects *plans = &reconcile->snapshot->inputs[0];
     size_t younger = 0;
-    for (size_t i = 0; i < backend->count; i++)
-        younger += object_compare_age(reconcile->subject, backend->objects[i]) < 0;
+    for (size_t i = 0; i < plans->count; i++)
+        younger += object_compare_age(reconcile->subject, plans->objects[i]) < 0;
     return is_over(reconcile->before.phase) && younger >= YOUNGER_MAX &&
            !reconcile->subject->deleted_s;
 }
 
-static void drop(const struct reconcile *reconcile, struct decision *out)
+static void want_removal(const struct reconcile *reconcile, struct decision *out)
 {
     *decision_add_object(out, reconcile->arena) = (struct object_want){
         .key = {&dnsplan_kind, TEXT(""), object_name(reconcile->subject)},
@@ -237,7 +238,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
         return;
     reconcile_open(&reconcile, snapshot);
     if (is_superfluous(&reconcile)) {
-        drop(&reconcile, out);
+        want_removal(&reconcile, out);
         return;
     }
     enum dnsplan_phase phase = next_phase(&reconcile);
@@ -289,7 +290,7 @@ const struct controller dnsplan_controller = {
     .inputs = inputs,
     .input_count = COUNT_OF(inputs),
     .backends = &backends,
-    .ask_approval = hold,
+    .ask_approval = want_plan,
     .decide = decide,
     .rights = rights,
 };

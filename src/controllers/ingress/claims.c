@@ -28,8 +28,9 @@ static bool has_list(const struct reconcile *reconcile)
     return reconcile->is_marked || inherits(reconcile);
 }
 
-static struct claim_want *claim(struct reconcile *reconcile, const struct pihole_target *target,
-                                enum record_type type, struct text name, enum claim_intent intent)
+static struct claim_want *add_claim(struct reconcile *reconcile, const struct pihole_target *target,
+                                    enum record_type type, struct text name,
+                                    enum claim_intent intent)
 {
     struct claim_want *want = decision_add_claim(reconcile->out, reconcile->arena);
     size_t count;
@@ -60,12 +61,13 @@ static bool waits_for_finalizer(const struct reconcile *reconcile)
            !reconcile->in->refused;
 }
 
-static void set(struct reconcile *reconcile, const struct pihole_target *target,
-                enum record_type type, struct text name, const struct text *values, size_t count)
+static void want_set(struct reconcile *reconcile, const struct pihole_target *target,
+                     enum record_type type, struct text name, const struct text *values,
+                     size_t count)
 {
     if (!count)
         return;
-    struct claim_want *want = claim(reconcile, target, type, name, CLAIM_SET);
+    struct claim_want *want = add_claim(reconcile, target, type, name, CLAIM_SET);
     want->set.values = values;
     want->set.value_count = count;
     want->set.ttl_s = type == RECORD_CNAME ? reconcile->wants.cname_ttl_s : 0;
@@ -74,21 +76,21 @@ static void set(struct reconcile *reconcile, const struct pihole_target *target,
         reconcile->was_foreign && reconcile->targets->adopts && reconcile_manages(reconcile, name);
 }
 
-static void set_name(struct reconcile *reconcile, const struct want_target *at, struct text name)
+static void want_name(struct reconcile *reconcile, const struct want_target *at, struct text name)
 {
     const struct wants *wants = &reconcile->wants;
     if (wants->cname.len) {
         struct text *cname =
             arena_new_of(reconcile->in->arena, struct text); // outlives the reconciliation
         *cname = wants->cname;
-        set(reconcile, at->target, RECORD_CNAME, name, cname, 1);
+        want_set(reconcile, at->target, RECORD_CNAME, name, cname, 1);
         return;
     }
-    set(reconcile, at->target, RECORD_A, name, at->addresses->v4, at->addresses->v4_count);
-    set(reconcile, at->target, RECORD_AAAA, name, at->addresses->v6, at->addresses->v6_count);
+    want_set(reconcile, at->target, RECORD_A, name, at->addresses->v4, at->addresses->v4_count);
+    want_set(reconcile, at->target, RECORD_AAAA, name, at->addresses->v6, at->addresses->v6_count);
 }
 
-static void set_all(struct reconcile *reconcile)
+static void want_all_names(struct reconcile *reconcile)
 {
     const struct wants *wants = &reconcile->wants;
     for (size_t i = 0; i < wants->target_count; i++) {
@@ -96,7 +98,7 @@ static void set_all(struct reconcile *reconcile)
         if (!at->is_in_reach || at->missing)
             continue;
         for (size_t k = 0; k < wants->name_count; k++)
-            set_name(reconcile, at, wants->names[k]);
+            want_name(reconcile, at, wants->names[k]);
     }
 }
 
@@ -123,7 +125,7 @@ static bool stays(const struct reconcile *reconcile, const struct pihole_target 
 }
 
 // Another has the name, and nothing of ours is in its way.
-static bool is_lost(const struct receipt *receipt)
+static bool has_lost(const struct receipt *receipt)
 {
     return receipt->state == RECEIPT_LOST && !receipt->is_in_way && !receipt->is_open;
 }
@@ -138,23 +140,23 @@ static bool is_remembered(const struct reconcile *reconcile, struct text name)
 static bool is_over(const struct reconcile *reconcile, const struct receipt *receipt, bool is_kept)
 {
     if (is_remembered(reconcile, receipt->domain))
-        return is_lost(receipt) && !is_kept;
-    return is_lost(receipt) || reconcile_is_settled(receipt, CLAIM_REMOVE);
+        return has_lost(receipt) && !is_kept;
+    return has_lost(receipt) || reconcile_is_settled(receipt, CLAIM_REMOVE);
 }
 
-static void leave(struct reconcile *reconcile, const struct receipt *receipt)
+static void claim_leftover(struct reconcile *reconcile, const struct receipt *receipt)
 {
     const struct pihole_target *target = reconcile_target(reconcile, receipt->registry);
     if (!target)
         return;
     bool is_kept = receipt->intent != CLAIM_REMOVE && stays(reconcile, target, receipt->domain);
     if (!is_over(reconcile, receipt, is_kept))
-        claim(reconcile, target, receipt->type, receipt->domain,
-              is_kept ? CLAIM_KEEP : CLAIM_REMOVE);
+        add_claim(reconcile, target, receipt->type, receipt->domain,
+                  is_kept ? CLAIM_KEEP : CLAIM_REMOVE);
 }
 
 // Their receipts are gone with the process before this one: of which type they were is not known.
-static void recall(struct reconcile *reconcile, struct text name)
+static void claim_managed(struct reconcile *reconcile, struct text name)
 {
     size_t count;
     bool is_wanted = reconcile_wants(reconcile, name);
@@ -165,13 +167,13 @@ static void recall(struct reconcile *reconcile, struct text name)
         if (!at->is_in_reach || (is_registered(reconcile) && is_wanted && !is_kept))
             continue;
         for (size_t k = 0; k < COUNT_OF(types); k++)
-            claim(reconcile, at->target, types[k], name, is_kept ? CLAIM_KEEP : CLAIM_REMOVE);
+            add_claim(reconcile, at->target, types[k], name, is_kept ? CLAIM_KEEP : CLAIM_REMOVE);
     }
 }
 
 // ---- the finalizer ------------------------------------------------------------------------------
 
-static bool has_left(const struct reconcile *reconcile)
+static bool is_all_gone(const struct reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->standing_count; i++)
         if (reconcile->standing[i].is_named &&
@@ -193,7 +195,7 @@ static void choose_finalizer(struct reconcile *reconcile)
     bool is_free = !reconcile->targets->has_finalizer && !reconcile->is_going;
     if (is_wanted)
         reconcile->out->finalizer = FINALIZER_ADD;
-    else if (is_free || has_left(reconcile) ||
+    else if (is_free || is_all_gone(reconcile) ||
              (reconcile->is_going && text_is(text_trim(policy), "orphan")))
         reconcile->out->finalizer = FINALIZER_REMOVE;
 }
@@ -201,12 +203,12 @@ static void choose_finalizer(struct reconcile *reconcile)
 void reconcile_claim(struct reconcile *reconcile)
 {
     if (is_registered(reconcile) && !is_frozen(reconcile))
-        set_all(reconcile);
+        want_all_names(reconcile);
     for (size_t i = 0; i < reconcile->standing_count; i++)
         if (!reconcile->standing[i].is_named)
-            leave(reconcile, reconcile->standing[i].receipt);
+            claim_leftover(reconcile, reconcile->standing[i].receipt);
     for (size_t i = 0; has_list(reconcile) && i < reconcile->managed_count; i++)
-        recall(reconcile, reconcile->managed[i]);
+        claim_managed(reconcile, reconcile->managed[i]);
     if (reconcile->source)
         choose_finalizer(reconcile);
 }

@@ -46,7 +46,7 @@ const char *problem_event(const char *reason)
 }
 
 // When there is no room, the last of the mildest gives way to a worse one.
-static struct problem *add(struct problems *problems, const char *reason)
+static struct problem *find_slot(struct problems *problems, const char *reason)
 {
     size_t mildest = 0;
     if (problems->count < PROBLEMS_MAX)
@@ -84,7 +84,7 @@ void problems_add(struct problems *problems, const char *reason, const char *for
     va_start(args, format);
     const char *text = print(problems->arena, format, args);
     va_end(args);
-    struct problem *problem = is_said(problems, reason, text) ? NULL : add(problems, reason);
+    struct problem *problem = is_said(problems, reason, text) ? NULL : find_slot(problems, reason);
     if (problem)
         *problem = (struct problem){.reason = reason, .text = text};
 }
@@ -93,7 +93,7 @@ void problems_add_value(struct problems *problems, const char *annotation, struc
                         const char *format, ...)
 {
     static const char reason[] = "InvalidAnnotation";
-    struct problem *problem = add(problems, reason);
+    struct problem *problem = find_slot(problems, reason);
     AUTO_BUFFER clean = {0};
     va_list args;
     if (!problem)

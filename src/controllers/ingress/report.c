@@ -299,8 +299,8 @@ static bool may_list(const struct reconcile *reconcile)
 // ---- annotations --------------------------------------------------------------------------------
 
 // True: it is another than stands there.
-static bool mark(struct reconcile *reconcile, const char *key, struct text stands,
-                 const char *wanted)
+static bool change_annotation(struct reconcile *reconcile, const char *key, struct text stands,
+                              const char *wanted)
 {
     struct decision *out = reconcile->out;
     if (wanted ? stands.at && text_is(stands, wanted) : !stands.at)
@@ -310,7 +310,7 @@ static bool mark(struct reconcile *reconcile, const char *key, struct text stand
     return true;
 }
 
-static bool is_marked(const struct decision *out, const char *key)
+static bool is_changed(const struct decision *out, const char *key)
 {
     for (size_t i = 0; i < out->metadata_change_count; i++)
         if (!strcmp(out->metadata_changes[i].key, key))
@@ -318,43 +318,43 @@ static bool is_marked(const struct decision *out, const char *key)
     return false;
 }
 
-static void keep_mark(struct reconcile *reconcile, const char *key, struct text stands)
+static void keep_annotation(struct reconcile *reconcile, const char *key, struct text stands)
 {
     struct decision *out = reconcile->out;
-    if (!stands.at || is_marked(out, key))
+    if (!stands.at || is_changed(out, key))
         return;
     out->metadata_changes[out->metadata_change_count++] = (struct decision_metadata_change){
         .key = key, .value = arena_copy(reconcile->arena, stands.at, stands.len)};
 }
 
 // A write names all that is ours there: what it leaves out would go.
-static void keep_marks(struct reconcile *reconcile)
+static void keep_annotations(struct reconcile *reconcile)
 {
     const struct pihole_managed *ours = &reconcile->source->ours;
     bool adds =
         reconcile->out->finalizer == FINALIZER_ADD && !reconcile->in->subject->has_finalizer;
     if (!reconcile->out->metadata_change_count && !adds)
         return;
-    keep_mark(reconcile, PIHOLE_STATUS, ours->status);
-    keep_mark(reconcile, PIHOLE_SATISFIED_HOSTS, ours->satisfied_hosts);
+    keep_annotation(reconcile, PIHOLE_STATUS, ours->status);
+    keep_annotation(reconcile, PIHOLE_SATISFIED_HOSTS, ours->satisfied_hosts);
     if (!reconcile->is_marked)
         return;
-    keep_mark(reconcile, PIHOLE_MANAGED_HOSTS, ours->managed_hosts);
-    keep_mark(reconcile, PIHOLE_MANAGED_BY, ours->managed_by);
+    keep_annotation(reconcile, PIHOLE_MANAGED_HOSTS, ours->managed_hosts);
+    keep_annotation(reconcile, PIHOLE_MANAGED_BY, ours->managed_by);
 }
 
-static void mark_satisfied(struct reconcile *reconcile)
+static void change_satisfied_hosts(struct reconcile *reconcile)
 {
     AUTO_BUFFER list = {0};
     for (size_t i = 0; reconcile->wants.is_registered && i < reconcile->wants.name_count; i++)
         if (is_satisfied(reconcile, reconcile->wants.names[i]))
             buffer_printf(&list, "%s%.*s", list.len ? "," : "",
                           TEXT_ARGS(reconcile->wants.names[i]));
-    mark(reconcile, PIHOLE_SATISFIED_HOSTS, reconcile->source->ours.satisfied_hosts,
-         list.len ? arena_copy(reconcile->arena, list.at, list.len) : NULL);
+    change_annotation(reconcile, PIHOLE_SATISFIED_HOSTS, reconcile->source->ours.satisfied_hosts,
+                      list.len ? arena_copy(reconcile->arena, list.at, list.len) : NULL);
 }
 
-static bool mark_names(struct reconcile *reconcile)
+static bool change_managed_hosts(struct reconcile *reconcile)
 {
     const struct pihole_managed *ours = &reconcile->source->ours;
     const char *names = NULL;
@@ -363,7 +363,7 @@ static bool mark_names(struct reconcile *reconcile)
     struct listing listing = {.names = &list};
     if (!may_list(reconcile))
         return false;
-    mark_satisfied(reconcile);
+    change_satisfied_hosts(reconcile);
     list_names(reconcile, &listing);
     if (is_listed(reconcile, &listing))
         return false;
@@ -374,8 +374,8 @@ static bool mark_names(struct reconcile *reconcile)
     // Marks of others stay while nothing here is ours.
     if (!names && !reconcile->is_marked)
         return false;
-    mark(reconcile, PIHOLE_MANAGED_HOSTS, ours->managed_hosts, names);
-    mark(reconcile, PIHOLE_MANAGED_BY, ours->managed_by, by);
+    change_annotation(reconcile, PIHOLE_MANAGED_HOSTS, ours->managed_hosts, names);
+    change_annotation(reconcile, PIHOLE_MANAGED_BY, ours->managed_by, by);
     return listing.has_gained;
 }
 
@@ -449,7 +449,7 @@ static void report_synced(struct reconcile *reconcile)
         arena_printf(reconcile->arena, "%zu name%s in place", count, count == 1 ? " is" : "s are"));
 }
 
-static void label(struct reconcile *reconcile)
+static void set_labels(struct reconcile *reconcile)
 {
     if (!reconcile->wants.is_registered && !reconcile->problems.count)
         return;
@@ -469,9 +469,9 @@ static void report_obstacle(struct reconcile *reconcile, const char *status)
 
 static void write_and_report(struct reconcile *reconcile, const char *status)
 {
-    bool has_gained = !reconcile->is_going && mark_names(reconcile);
+    bool has_gained = !reconcile->is_going && change_managed_hosts(reconcile);
     bool was_degraded = reconcile->source->ours.status.at;
-    if (mark(reconcile, PIHOLE_STATUS, reconcile->source->ours.status, status))
+    if (change_annotation(reconcile, PIHOLE_STATUS, reconcile->source->ours.status, status))
         report_problems(reconcile);
     if ((has_gained || was_degraded) && is_complete(reconcile))
         report_synced(reconcile);
@@ -491,10 +491,10 @@ void reconcile_report(struct reconcile *reconcile)
     if (!reconcile->source || !is_reported(reconcile))
         return;
     add_outcomes(reconcile);
-    label(reconcile);
+    set_labels(reconcile);
     const char *status = problems_status(&reconcile->problems);
     report_obstacle(reconcile, status);
     if (!has_under_way(reconcile))
         write_and_report(reconcile, status);
-    keep_marks(reconcile);
+    keep_annotations(reconcile);
 }

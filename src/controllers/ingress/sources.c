@@ -117,8 +117,8 @@ static const struct row *row_of(struct text kind)
     return NULL;
 }
 
-static void input(struct arena *arena, const struct row *row, struct text body,
-                  const struct input_objects *inputs, struct source *out)
+static void fill_source(struct arena *arena, const struct row *row, struct text body,
+                        const struct input_objects *inputs, struct source *out)
 {
     *out = (struct source){.word = row->word, .skipped = row->skipped, .no_hosts = row->no_hosts};
     row->input(arena, body, inputs, out);
@@ -131,7 +131,7 @@ void sources_decide(const struct snapshot *snapshot, void *model, struct decisio
     const struct row *row = subject ? row_of(text_of(subject->kind->name)) : NULL;
     (void)model;
     if (row) {
-        input(snapshot->arena, row, object_spec(subject), snapshot->inputs, &source);
+        fill_source(snapshot->arena, row, object_spec(subject), snapshot->inputs, &source);
         pihole_managed_unpack(snapshot->arena, object_spec(subject), object_managed(subject),
                               &source.ours);
     }
@@ -199,7 +199,7 @@ static void warn_of_annotations(const struct row *row, const struct value *objec
     struct problems problems = {.arena = findings->arena};
     pack_init(&writer);
     row->kind->pack_spec(object, &writer);
-    input(findings->arena, row, buffer_text(&writer.out), NULL, &source);
+    fill_source(findings->arena, row, buffer_text(&writer.out), NULL, &source);
     wants_read(findings->arena, &source, &pihole_targets_defaults,
                value_text_at(object, "metadata.namespace"), &wants, &problems);
     for (size_t i = 0; i < problems.count; i++) {

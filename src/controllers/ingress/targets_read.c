@@ -61,7 +61,7 @@ static bool blame_key(const struct reader *reader, const struct value *value)
     return blame(reader, value);
 }
 
-static bool wants(const struct reader *reader, const struct value *value, const char *what)
+static bool refuse_type(const struct reader *reader, const struct value *value, const char *what)
 {
     error_set(reader->err, FAULT_SPEC, "", "expected %s, found %s", what,
               value_type_name(value->type));
@@ -90,7 +90,7 @@ static bool check_text(const struct reader *reader, const struct key *key,
                        const struct value *value)
 {
     if (value->type != VALUE_TEXT)
-        return wants(reader, value, "text");
+        return refuse_type(reader, value, "text");
     if (!value->text.len || memchr(value->text.at, '\0', value->text.len))
         error_set(reader->err, FAULT_SPEC, "", "it is empty, or not text");
     else if (key->choices && !is_choice(key->choices, value->text))
@@ -114,7 +114,7 @@ static bool read_flag(const struct reader *reader, const struct key *key, const 
                       struct pihole_target *out)
 {
     if (value->type != VALUE_BOOL)
-        return wants(reader, value, "true or false");
+        return refuse_type(reader, value, "true or false");
     memcpy((char *)out + key->offset, &value->boolean, sizeof value->boolean);
     return true;
 }
@@ -122,10 +122,10 @@ static bool read_flag(const struct reader *reader, const struct key *key, const 
 static bool is_text_list(const struct reader *reader, const struct value *value)
 {
     if (value->type != VALUE_LIST)
-        return wants(reader, value, "a list");
+        return refuse_type(reader, value, "a list");
     value_each (item, value)
         if (item->type != VALUE_TEXT || !item->text.len)
-            return wants(reader, item, "text");
+            return refuse_type(reader, item, "text");
     return true;
 }
 
@@ -224,7 +224,7 @@ static bool read_map(const struct reader *reader, const struct key *keys, const 
     for (size_t i = 0; keys[i].name; i++)
         known[i] = keys[i].name;
     if (map->type != VALUE_MAP)
-        return wants(reader, map, "a map");
+        return refuse_type(reader, map, "a map");
     value_each (item, map) {
         const struct key *key = find_key(keys, item->key);
         if (!key)

@@ -21,7 +21,8 @@ static struct text annotation(const struct reading *reading, enum pihole_annotat
 }
 
 // What is wrong with an object that is not registered matters to nobody.
-static void refuse(struct reading *reading, enum pihole_annotation which, const char *error)
+static void refuse_annotation(struct reading *reading, enum pihole_annotation which,
+                              const char *error)
 {
     if (!reading->out->is_registered && which != PIHOLE_REGISTER)
         return;
@@ -59,7 +60,7 @@ static void read_register(struct reading *reading)
     for (size_t i = 0; i < COUNT_OF(refusals); i++)
         if (text_equal_nocase(text_trim(given), text_of(refusals[i])))
             return;
-    refuse(reading, PIHOLE_REGISTER, "only \"true\" registers");
+    refuse_annotation(reading, PIHOLE_REGISTER, "only \"true\" registers");
 }
 
 // ---- names --------------------------------------------------------------------------------------
@@ -173,13 +174,15 @@ static void read_ttl(struct reading *reading)
     if (text_to_int64(given, &ttl_s) && ttl_s >= 1 && ttl_s <= INT32_MAX)
         reading->out->cname_ttl_s = (uint32_t)ttl_s;
     else
-        refuse(reading, PIHOLE_CNAME_TTL, "expected seconds from 1 to 2147483647; none is set");
+        refuse_annotation(reading, PIHOLE_CNAME_TTL,
+                          "expected seconds from 1 to 2147483647; none is set");
 }
 
 static void freeze(struct reading *reading, enum pihole_annotation which, const char *error)
 {
     reading->out->is_frozen = true;
-    refuse(reading, which, arena_printf(reading->arena, "%s; published records stay", error));
+    refuse_annotation(reading, which,
+                      arena_printf(reading->arena, "%s; published records stay", error));
 }
 
 static void read_cname(struct reading *reading)
@@ -215,7 +218,8 @@ static const struct pihole_addresses *read_own(struct reading *reading)
         return NULL;
     }
     if (pihole_addresses_loop(own))
-        refuse(reading, PIHOLE_TARGET_IP, "leads each computer to itself; it is published so");
+        refuse_annotation(reading, PIHOLE_TARGET_IP,
+                          "leads each computer to itself; it is published so");
     return own;
 }
 
@@ -300,12 +304,12 @@ static void list_targets(struct reading *reading)
 
 static void refuse_instance(struct reading *reading, struct text name, const char *why)
 {
-    refuse(reading, PIHOLE_INSTANCES,
-           arena_printf(reading->arena, "%s %s", shown(reading->arena, name), why));
+    refuse_annotation(reading, PIHOLE_INSTANCES,
+                      arena_printf(reading->arena, "%s %s", shown(reading->arena, name), why));
 }
 
 // The known ones; when there is none, nobody knows what is meant.
-static void choose(struct reading *reading, struct text list)
+static void choose_targets(struct reading *reading, struct text list)
 {
     struct wants *out = reading->out;
     bool *is_chosen = arena_new_array(reading->arena, bool, out->target_count + 1);
@@ -334,7 +338,7 @@ static void read_instances(struct reading *reading)
     struct text name;
     list_targets(reading);
     if (reading->targets->count && next_item(&rest, &name))
-        choose(reading, list);
+        choose_targets(reading, list);
 }
 
 // ---- the rest -----------------------------------------------------------------------------------
@@ -343,7 +347,7 @@ static void read_policy(struct reading *reading)
 {
     struct text given = annotation(reading, PIHOLE_DELETION_POLICY);
     if (given.len && !text_is(given, "orphan") && !text_is(given, "delete"))
-        refuse(reading, PIHOLE_DELETION_POLICY, "expected orphan or delete");
+        refuse_annotation(reading, PIHOLE_DELETION_POLICY, "expected orphan or delete");
 }
 
 void wants_read(struct arena *arena, const struct source *source,
