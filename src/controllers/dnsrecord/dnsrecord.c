@@ -121,7 +121,7 @@ bool record_may_send(const struct record_reconcile *reconcile, const struct reco
     return reconcile->object->has_finalizer && (key->is_stored || reconcile->object->is_lost);
 }
 
-// That something was read does not say that it stands there as wanted.
+// What a LOOK settled is only known, and neither set nor removed.
 bool record_is_settled(const struct record_key *key)
 {
     return !key->is_suspended && key->receipt && key->receipt->state == RECEIPT_SETTLED &&
@@ -226,8 +226,9 @@ static void read_spec(struct record_reconcile *reconcile)
                                &reconcile->fqdn, NULL);
 }
 
-// An unreadable annotation, or none where something was sent: somebody removed it, or the object
-// comes from an operator that wrote none. The loser of a name has none either.
+// True if the annotation is unreadable, or is missing although something was sent, as finalizer and
+// Ready say: somebody removed it, or an operator that writes none made the object. The loser of a
+// name sends nothing and has none.
 static bool needs_rebuilding(const struct record_reconcile *reconcile)
 {
     const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
@@ -237,8 +238,9 @@ static bool needs_rebuilding(const struct record_reconcile *reconcile)
            ready->reason != REASON_CONFLICT;
 }
 
-// Did the operator that left this object send its spec? A status that says so is of another spec,
-// perhaps; a deletion asks all the same, as nobody will ask later.
+// May what the spec asks for stand at the server though no annotation says so? record_live() claims
+// a valid spec in any case, so of a live record only an invalid one counts, if the status has it
+// Ready. Of a record that goes the least sign counts: this is the last chance to delete it.
 static bool may_have_been_sent(const struct record_reconcile *reconcile)
 {
     const struct condition *ready = conditions_find(&reconcile->ours.conditions, "Ready");
@@ -250,7 +252,7 @@ static bool may_have_been_sent(const struct record_reconcile *reconcile)
            reconcile->ours.observed_generation == (int64_t)reconcile->object->generation;
 }
 
-// Of the class as it is; where it is gone, of the one that lingers.
+// Of the spec's class; where that is gone, of its backend that lingers; else absent.
 static struct text last_server(const struct record_reconcile *reconcile)
 {
     const struct backend_view *backend =
@@ -325,9 +327,10 @@ static void reconcile_open(struct record_reconcile *reconcile, const struct snap
 
 // ---- closing ------------------------------------------------------------------------------------
 
-// Of two edits that no status tells of, one may have been sent and the other have taken it back. A
-// single one is the content at hand: if that was sent, it is what stands there or is sent again. A
-// key that it left for another may have been deleted for it.
+// Edits that no status tells of. After one, only the spec at hand can have been sent since: the
+// server has it, or what the status remembers. After two, the first may have been sent and the
+// second have taken it back: the content is the remembered one, and another stands there. An old
+// key may have been deleted for a single edit.
 static bool has_missed_edits(const struct record_reconcile *reconcile, const struct record_key *key)
 {
     int64_t missed = (int64_t)reconcile->object->generation - reconcile->ours.observed_generation;
@@ -335,7 +338,7 @@ static bool has_missed_edits(const struct record_reconcile *reconcile, const str
     return missed != 0 && (missed != 1 || is_old);
 }
 
-// Is what the status remembers still what stands there? Not if something may have been sent since.
+// Does what the status remembers still stand there? Not if something may have been sent since.
 static bool is_trusted(const struct record_reconcile *reconcile, const struct record_key *key)
 {
     static const enum reason doubtful[] = {
@@ -364,8 +367,8 @@ static uint64_t epoch_of(const struct record_reconcile *reconcile)
     return hash_octets(parts, sizeof parts);
 }
 
-// The status says of one attempt only that it failed: of the deletion when the record stands or
-// goes, else of the upsert.
+// The status counts the failures of one kind of change: of removals when the record is Ready or
+// goes, else of the SET of its spec.
 static bool remembers_failure(const struct record_reconcile *reconcile,
                               const struct record_key *key)
 {
@@ -396,6 +399,8 @@ static void add_claim(struct record_reconcile *reconcile, const struct record_ke
     want->set.domain = key->claim.domain;
     want->set.subdomain = key->claim.subdomain;
     want->look_since_s = key->look_since_s;
+    // The look before our first write is news in a plan; the one for `was`, which has no time, is
+    // none.
     want->is_shown = key->intent == CLAIM_LOOK && key->look_since_s;
     if (key->intent == CLAIM_SET && key->claim.replaces.len)
         want->replaces = record_copy_text(reconcile, key->claim.replaces);
@@ -423,8 +428,8 @@ static bool is_same_in_annotation(const struct dnsrecord_claim *a, const struct 
            text_equal(a->replaces, b->replaces);
 }
 
-// The annotation, when it is not what stands there; and always beside a finalizer that is added, as
-// both are one write.
+// The annotation where it is to change, and always beside a finalizer that is added: both are one
+// write.
 static void add_annotation_change(struct record_reconcile *reconcile)
 {
     struct dnsrecord_claim claims[RECORD_KEYS_MAX];
@@ -484,6 +489,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
 {
     (void)model;
     struct record_reconcile reconcile;
+    // Without a subject the object is gone, and had no finalizer: its claims are forgotten.
     if (!snapshot->subject || !snapshot->inputs[0].is_synced)
         return;
     reconcile_open(&reconcile, snapshot, out);

@@ -64,7 +64,8 @@ static size_t octets_of(const struct record_set *set)
     return octets;
 }
 
-// What the last spec that was settled came to; NULL when this process saw none of this key.
+// What was sent for the spec that was settled last; NULL: this process saw none, or it was of
+// another key.
 static const struct record_set *sent_last(struct record_reconcile *reconcile,
                                           const struct record_key *old)
 {
@@ -117,7 +118,7 @@ static const struct record_set *found_there(struct record_reconcile *reconcile,
     return found;
 }
 
-// It answers, but refuses this question again and again: that must not hold the change up.
+// The server answers, but refuses to be read again and again: the change does not wait for that.
 static bool is_unwilling(const struct receipt *receipt)
 {
     return receipt->attempts >= LOOKS_MAX && receipt->error.status;

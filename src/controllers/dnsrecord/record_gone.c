@@ -106,7 +106,8 @@ static void report_obstacle(struct record_reconcile *reconcile, const struct rec
                                reason == REASON_VALIDATION_FAILED ? "mend it" : "bring it back"));
 }
 
-// Whoever can still be reached goes on being asked when nobody knows when the deletion began.
+// True if orphan-after is over. When the deletion of an object that is gone began, nobody knows: as
+// long as its backend lingers, that is asked.
 static bool may_give_up(const struct record_reconcile *reconcile, const struct record_key *key)
 {
     const struct backend_view *backend = record_find_backend(reconcile, key->claim.class_name);
@@ -114,7 +115,7 @@ static bool may_give_up(const struct record_reconcile *reconcile, const struct r
     return is_dated && reconcile->snapshot->now_ms >= record_orphan_ms(reconcile);
 }
 
-// Its class goes on with what it knew last.
+// The class is gone or unusable, and its backend goes on with the Secret that it knew last.
 static bool goes_on_lingering(const struct record_reconcile *reconcile,
                               const struct record_key *key)
 {
@@ -123,7 +124,7 @@ static bool goes_on_lingering(const struct record_reconcile *reconcile,
            text_is(key->claim.server, backend->registry);
 }
 
-// True when the key needs nothing any more.
+// True if nothing is left to be done for the key.
 static bool remove_key(struct record_reconcile *reconcile, struct record_key *key)
 {
     enum reason reason = REASON_NONE;

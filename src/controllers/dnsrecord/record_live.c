@@ -87,7 +87,7 @@ static bool report_if_zone_is_not_served(struct record_reconcile *reconcile)
     return true;
 }
 
-// The first that refuses tells why.
+// Each returns true if it has something to report; the first one counts.
 static bool (*const obstacles[])(struct record_reconcile *) = {
     report_if_paused,
     report_if_invalid,
@@ -124,7 +124,8 @@ bool record_excludes(const struct record_reconcile *reconcile, const struct reco
            is_same_name(reconcile, &old->claim, &wanted->claim);
 }
 
-// Nobody can delete it any more, and the time to wait for class and Secret is over.
+// True if its class is gone, no backend is left at its server, and orphan-after is over. If only
+// the time is not over yet, schedules the reconciliation that finds it so.
 static bool may_give_up(struct record_reconcile *reconcile, const struct record_key *old)
 {
     const struct backend_view *backend = record_find_backend(reconcile, old->claim.class_name);
@@ -157,6 +158,8 @@ static void remove_old_key(struct record_reconcile *reconcile, struct record_key
     }
 }
 
+// Make before break: an old key goes when the new one stands, or before, if one server can't have
+// both. At a server that its class has left nothing is deleted.
 static void retire_old_key(struct record_reconcile *reconcile, struct record_key *old,
                            struct record_key *wanted)
 {
@@ -184,7 +187,8 @@ static const char *holder_of(const struct record_reconcile *reconcile,
     return record_copy_text(reconcile, holder);
 }
 
-// The loser sends nothing; what else it has stays, the lost key is dropped without a deletion.
+// The loser sends nothing and keeps its other keys. The lost one leaves the annotation, unless
+// something of it is in the winner's way.
 static void give_way(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     wanted->is_left_out = !record_is_in_way(wanted);
@@ -210,7 +214,8 @@ static struct record_key *find_youngest(struct record_reconcile *reconcile,
     return youngest;
 }
 
-// The annotation is full: older names go first, the last one that was served stays.
+// The annotation is full: all old keys but the one that was applied last are removed, and `wanted`
+// waits for that. Those at a server that their class has left are given up, as no backend is there.
 static void make_room(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     const struct record_key *youngest = find_youngest(reconcile, wanted);
@@ -238,8 +243,8 @@ static size_t count_others(const struct record_reconcile *reconcile,
     return count;
 }
 
-// The key is written ahead: until that is done everything stays as it is. False while something is
-// still to be found out for it.
+// Before `wanted` is put into the annotation: learns what stands at the old keys that it excludes.
+// False, and `wanted` is left out, until that is known.
 static bool prepare_old_keys(struct record_reconcile *reconcile, struct record_key *wanted)
 {
     for (size_t i = 0; i < reconcile->key_count; i++) {
@@ -284,7 +289,7 @@ static void report_progress(struct record_reconcile *reconcile, struct record_ke
     } else if (record_has_failed(wanted)) {
         record_report_failure(reconcile, wanted->receipt, "");
     } else if (!record_failed_earlier(wanted) && record_may_send(reconcile, wanted)) {
-        // Before that it waits for our own write, which a Pending would stand in line with.
+        // Until it may be sent it waits for our own write, and Pending would be one more of those.
         record_report_waiting(reconcile, wanted);
     }
 }
@@ -349,7 +354,7 @@ static void wait_for_backend(struct record_reconcile *reconcile, struct record_k
                                    reconcile->backend->fault.text));
 }
 
-// A name that an older object has meanwhile is dropped: its holder replaces what stands there.
+// A name that another claim has won leaves the annotation: the winner replaces what stands there.
 static void drop_lost(struct record_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->key_count; i++)
@@ -364,7 +369,9 @@ void record_live(struct record_reconcile *reconcile)
         return;
     struct dnsrecord_claim claim = record_claim_of_spec(reconcile);
     struct record_key *wanted = record_add_key(reconcile, &claim);
+    // At most 8 of the annotation, or of the status, one of a spec that was sent before, and this.
     must(wanted);
+    // The spec wants it again: `was` and `refusal`, if it has them, are of a change that is over.
     claim.replaces = wanted->claim.replaces;
     wanted->claim = claim;
     wanted->is_left_out = false;

@@ -105,7 +105,7 @@ static bool is_sent(const struct record_key *key)
     return key->receipt && key->receipt->was_sent;
 }
 
-// What is known to stand where: nothing for keys that are lost or gone.
+// What is known to stand where; not what another has won or what was removed.
 static void applied_make(const struct record_reconcile *reconcile, struct dnsrecord_status *status)
 {
     struct dnsrecord_applied *items =
@@ -335,7 +335,7 @@ void record_report_decision(struct record_reconcile *reconcile)
         return;
     fault_make(reconcile);
     out->status = status_make(reconcile);
-    // The status waits for the write-ahead, and its news with it.
+    // The status is written behind finalizer and annotation, and its Events and log lines with it.
     if (!out->metadata_change_count && out->finalizer != FINALIZER_ADD)
         note_reported(reconcile);
 }

@@ -35,7 +35,7 @@ static struct record_key *find_restorable(struct record_reconcile *reconcile,
     return NULL;
 }
 
-// An exclusive change is under way whose old data nobody knows.
+// Was something deleted for `wanted` that nobody knows the data of?
 static bool has_lost_data(const struct record_reconcile *reconcile, const struct record_key *wanted)
 {
     for (size_t i = 0; i < reconcile->key_count; i++) {
@@ -60,7 +60,7 @@ struct record_key *record_find_stand_in(struct record_reconcile *reconcile,
     return NULL;
 }
 
-// What the refusal was, behind what became of the old data.
+// Says that the old data is back, and then what the refusal was.
 static void report_stand_in(struct record_reconcile *reconcile,
                             const struct dnsrecord_refusal *refusal)
 {

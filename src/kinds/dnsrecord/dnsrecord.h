@@ -39,8 +39,8 @@ struct dnsrecord {
     bool is_force_deleted;
     struct text retry; // absent when the annotation is not there
 };
-// The server refused a change for which something had to be deleted first: what the status says of
-// it, also after a restart.
+// A change that the server refused after something had been deleted for it: what the status says of
+// that, also after a restart.
 struct dnsrecord_refusal {
     struct text spec;   // which spec was refused: 32 hex digits
     struct text reason; // "ValidationFailed" or "Conflict"
@@ -56,14 +56,17 @@ struct dnsrecord_claim {
     struct text subdomain;
     const struct record_set *was; // what stood there before a change that deletes first; or NULL
     struct text replaces; // what stood there before our first write, for people; absent: nothing
-    const struct dnsrecord_refusal *refusal; // then `was` stands in for the spec; or NULL
+    // The server refused the spec, and `was` stands in for it; or NULL.
+    const struct dnsrecord_refusal *refusal;
 };
 struct dnsrecord_applied {
-    struct dnsrecord_claim key;       // `was` is NULL
-    uint8_t hash[FINGERPRINT_OCTETS]; // all 0: not known; the last 8: not remembered
+    struct dnsrecord_claim key; // `was` is NULL
+    // All octets 0: not known. The last 8 alone: not known either, as an earlier version stored the
+    // first half alone.
+    uint8_t hash[FINGERPRINT_OCTETS];
     int64_t time_s;
 };
-// By what both remember.
+// Compares the first halves alone if one of both has no more.
 bool dnsrecord_is_same_hash(const uint8_t a[FINGERPRINT_OCTETS],
                             const uint8_t b[FINGERPRINT_OCTETS]);
 enum dnsrecord_state {
@@ -76,7 +79,7 @@ enum dnsrecord_state {
 };
 // What stands in the object because we wrote it.
 struct dnsrecord_managed {
-    bool has_broken_claims; // the annotation does not decode
+    bool has_broken_claims; // the annotation is there and does not decode
     struct dnsrecord_claim *claims;
     size_t claim_count;
     struct dnsrecord_applied *applied;
