@@ -114,7 +114,7 @@ static void use(struct desired *desired, struct owned *owned)
     desired->owned = owned;
 }
 
-// Under whatever name: another may have been taken when it was made.
+// By what it says, under whatever name: the usual one may have been taken when it was made.
 static void match_content(struct reconcile *reconcile, struct desired *desired)
 {
     for (size_t i = 0; i < reconcile->owned_count && !desired->owned; i++)
@@ -122,7 +122,7 @@ static void match_content(struct reconcile *reconcile, struct desired *desired)
             use(desired, &reconcile->owned[i]);
 }
 
-// Somebody else changed what it says.
+// By its name: somebody else changed what it says.
 static void match_name(struct reconcile *reconcile, struct desired *desired)
 {
     const char *other = NULL;
@@ -230,8 +230,8 @@ static bool is_going(const struct owned *owned)
     return owned->object->deleted_s;
 }
 
-// A zoneRef that others gave it is not ours to take out: no zone adopts it like that, and it is
-// made anew.
+// A zoneRef that somebody gave it can't be taken out by us, and with it no zone adopts the Record:
+// it is deleted and made anew.
 static void keep_record(struct reconcile *reconcile, const struct desired *desired)
 {
     const struct owned *owned = desired->owned;
@@ -250,7 +250,7 @@ static void keep_record(struct reconcile *reconcile, const struct desired *desir
               "record changed");
 }
 
-// What replaces them stands first.
+// Records that nothing asks for any more go last: what replaces them is made first.
 static void drop_others(struct reconcile *reconcile)
 {
     if (reconcile->is_incomplete && !reconcile->in->refused)
@@ -349,7 +349,7 @@ void ingress_source_decide(const struct snapshot *snapshot, void *model, struct 
 {
     struct reconcile reconcile = {.in = snapshot, .out = out, .arena = snapshot->arena};
     (void)model;
-    // Who deletes it deletes what it owns.
+    // With a deleted Ingress the store deletes the Records that it owns.
     if (snapshot->subject && !snapshot->subject->is_lost && !snapshot->subject->deleted_s)
         decide(&reconcile);
 }

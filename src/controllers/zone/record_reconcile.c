@@ -28,12 +28,12 @@ static void set_condition(struct reconcile *reconcile, const char *type, bool is
                    reconcile->in->now_ms / 1000);
 }
 
-// What the record's zone comes to.
+// What counts of the record's zone.
 struct home {
     enum reason ready;
     bool has_group;
-    bool was_served; // with name servers: what is wrong with it now record entries that version
-    bool has_loaded; // each server of the group that it has now has had the zone, as the store says
+    bool was_served; // with name servers: whatever is wrong with it now, that version stays
+    bool has_loaded; // the status says of each server of its present group that it had the zone
 };
 
 static bool is_loaded_by(const struct zone_status *ours, const char *server)
@@ -67,8 +67,8 @@ static struct home home_of(const struct reconcile *reconcile)
     };
 }
 
-// It was told so of this state of it, and stands where it stood: that is told once. Servers that
-// have the zone since may never have had it.
+// True if the status says Published of this generation of the record in this zone: that stays true,
+// unless the zone has got servers that never had it.
 static bool was_published(const struct reconcile *reconcile, const struct home *home)
 {
     const struct condition *before = conditions_find(&reconcile->ours.conditions, "Programmed");
@@ -111,7 +111,8 @@ static struct programmed programmed_of(const struct reconcile *reconcile)
     return (struct programmed){REASON_PUBLISHED, "every server answers it"};
 }
 
-// Servers are asked within milliseconds: until they had their second nothing is said.
+// Servers mostly answer within milliseconds: before they had a second, Pending is not worth a
+// write.
 static bool is_too_early(const struct reconcile *reconcile, enum reason reason)
 {
     int64_t since_ms;

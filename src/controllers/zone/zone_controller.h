@@ -18,7 +18,8 @@ struct zone_settings {
     // The zones configuration as it is now, behind a pointer that stays; NULL, or NULL behind it:
     // there is none.
     const struct zones_config *const *config;
-    bool is_config_elsewhere; // not to be had here: any group that a Zone names, and any limit
-                              // of one, may be there
+    // The configuration is not to be had here: whatever group a Zone names may be there, with
+    // whatever limits.
+    bool is_config_elsewhere;
 };
 extern const struct zone_settings zone_defaults;

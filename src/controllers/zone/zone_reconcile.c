@@ -21,10 +21,12 @@ struct reconcile {
     struct zone_status ours;
     struct zone_status status; // as it is to be
     const struct zones_group *group;
-    const struct zone *published; // that is answered, as the store has it
-    struct server_view *servers;  // as many as the snapshot has
-    const struct zone *numbered;  // under the hash and serial of the status; NULL: those stay
-    size_t entry_octets;          // of the entries that this reconciliation puts; 0: of none
+    const struct zone *published; // the version that is served, if it has the stored serial
+    struct server_view *servers;  // of the snapshot, with the fetches that the status knows of
+    // The version whose hash and serial this decision puts into the status; NULL: the stored ones
+    // stay.
+    const struct zone *numbered;
+    size_t entry_octets; // of the entries that this decision puts into the status; 0: none
 };
 
 static int64_t now_s(const struct reconcile *reconcile)
@@ -34,8 +36,8 @@ static int64_t now_s(const struct reconcile *reconcile)
 
 // ---- numbering ----------------------------------------------------------------------------------
 
-// What has gone out from here, though a store that was put back may not know it, and what servers
-// answer of those whose own serials they are not.
+// Of the newest version that was served from here, which a store restored from a backup may not
+// know, and of what servers answer that do not sign: those have serials of their own.
 static size_t serials_to_exceed(const struct reconcile *reconcile, uint32_t *out)
 {
     size_t count = 0;
@@ -73,7 +75,8 @@ static bool has_hash(const struct reconcile *reconcile, const struct zone_conten
     return content->zone && text_is(reconcile->ours.hash, content->hash);
 }
 
-// What the store has the hash and serial of; NULL: none that is known here.
+// The version whose hash and serial the store has; the model notes it as stored. NULL: it is not in
+// memory, or is of an older name of the zone.
 static const struct zone *stored_zone(const struct reconcile *reconcile)
 {
     struct zone_life *life = reconcile->life;
@@ -126,6 +129,7 @@ static void report_change(struct reconcile *reconcile, const struct zone_content
         (struct decision_line){LOG_INFO, "zone has a new serial", attrs};
 }
 
+// True if a server has our serial and did not fetch it from us: another primary gave it.
 static bool is_serial_foreign(const struct reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->in->server_count; i++)
@@ -146,13 +150,14 @@ static bool is_same_content(const struct zone *stored, const struct zone *built)
     return !memcmp(digests[0], digests[1], sizeof digests[0]);
 }
 
-// What stands in the store decides which content may go out, and under which serial.
+// Compiles the content under the stored serial if it is the stored one; else, if we lead, under the
+// next serial, which is then written to the store before it is served.
 static void choose_content(struct reconcile *reconcile)
 {
     uint32_t *servers =
         arena_new_array(reconcile->arena, uint32_t, reconcile->in->server_count + 2);
     struct serial_inputs inputs = serial_inputs_of(reconcile, servers);
-    // What was written before is known as such before the next content is built.
+    // Before zone_life_build(): that replaces `built`, which may be the stored version.
     const struct zone *stored = stored_zone(reconcile);
     const struct zone_content *content =
         zone_life_build(reconcile->life, reconcile->view.compiler, reconcile->ours.serial);
@@ -180,7 +185,8 @@ static bool is_servable(const struct reconcile *reconcile)
     return reconcile->view.is_live && reconcile->view.ready == REASON_COMPILED;
 }
 
-// Was it served, and is kept from it by its own fault? Then the last good version stays.
+// True if it was served, which a stored list of name servers tells, and its own fault keeps it from
+// that now: the last good version stays.
 static bool is_frozen(const struct reconcile *reconcile)
 {
     bool was_served = reconcile->published || reconcile->ours.nameserver_count;
@@ -189,8 +195,8 @@ static bool is_frozen(const struct reconcile *reconcile)
     return was_served && reconcile->view.ready != REASON_COMPILED;
 }
 
-// The last good version that is not here, after a restart or another's lead, may be had from
-// status.entries.
+// After a restart, or when another process has led, the last good version is not in memory: it is
+// made from status.entries.
 static void recall_last_good(struct reconcile *reconcile)
 {
     struct zone_status whole;
@@ -234,7 +240,8 @@ static void publish(struct reconcile *reconcile)
 
 // ---- servers ------------------------------------------------------------------------------------
 
-// Those that follow it so far, or that the store tells of: are they of the group that it has now?
+// True if that is the group which the zone has now; the servers of the snapshot, and those in the
+// stored status, may be of an earlier one.
 static bool is_present_group(const struct reconcile *reconcile, struct text name)
 {
     return reconcile->group ? text_is(name, reconcile->group->name) : !name.len;
@@ -275,7 +282,8 @@ static bool are_current(const struct reconcile *reconcile)
     return true;
 }
 
-// Until then servers have had no time; 0: they have had it. (A clock that was set back ends it.)
+// Until when servers may take to answer what is published; 0: that is over. (A clock that was set
+// back ends it.)
 static int64_t patience_ends_ms(const struct reconcile *reconcile)
 {
     int64_t since_ms = reconcile->life->published_ms;
@@ -284,7 +292,7 @@ static int64_t patience_ends_ms(const struct reconcile *reconcile)
     return !since_ms || is_over ? 0 : since_ms + ZONE_PATIENCE_MS;
 }
 
-// A change is on its way to the servers, and they have had no time yet.
+// True if a change is about to be published, or is published and servers may still take their time.
 static bool is_on_its_way(const struct reconcile *reconcile)
 {
     const struct zone_life *life = reconcile->life;
@@ -332,7 +340,7 @@ static void set_programmed(struct reconcile *reconcile)
                   reason, zone_programmed_text(reconcile->arena, reason, &reconcile->status));
 }
 
-// What is not stored of a server.
+// What the store does not have of a server: only the snapshot tells.
 static void refresh_server(const struct reconcile *reconcile, struct zone_status_server *server)
 {
     server->is_doubtful = server->is_stuck = false;
@@ -343,7 +351,7 @@ static void refresh_server(const struct reconcile *reconcile, struct zone_status
         }
 }
 
-// While a change is on its way, what was said of the servers stays; not what others said.
+// While a change is on its way the stored list stays, if it is of the zone's present group.
 static void put_servers(struct reconcile *reconcile)
 {
     bool is_early = is_on_its_way(reconcile);
@@ -376,7 +384,8 @@ static void set_ready(struct reconcile *reconcile)
                                       reconcile->out->wants_whole));
 }
 
-// Those that stay as they are stored are not here; the zone that they stand for may be.
+// Octets of all entries as JSON. Of entries that stay as they are stored, those of the version that
+// they were made of, if it is in memory; else 0: not known.
 static size_t octets_of_entries(const struct reconcile *reconcile)
 {
     struct zone_status as_stored = {.entry_count = 0};
@@ -445,8 +454,8 @@ static void copy_servers(struct reconcile *reconcile)
                              count);
 }
 
-// Another process has led and written a serial since: what is here is old, and is not to be had for
-// new until the store's content is here as well.
+// NULL if another process has led since and has written another serial: then our version is old,
+// and none until the one that is stored is in memory.
 static const struct zone *published_of(const struct reconcile *reconcile)
 {
     const struct zone *zone = reconcile->in->published;
@@ -454,8 +463,9 @@ static const struct zone *published_of(const struct reconcile *reconcile)
     return is_old ? NULL : zone;
 }
 
-// A zone that is renamed is another one to servers: what went out under its old name is not served
-// any more, and its serial alone stays. One that has no name for a while keeps all that it had.
+// To servers a zone that is renamed is another one: what was published under the old name is not
+// served any more, and of what is stored only the serial stays. A zone that has no name for a while
+// keeps all that it had.
 static void leave_old_name(struct reconcile *reconcile, struct snapshot *in)
 {
     struct dname served = {in->apex, in->apex_len};
@@ -506,7 +516,7 @@ void zone_decide(const struct snapshot *snapshot, void *model, struct decision *
     else if (reconcile.view.accepted == REASON_UNKNOWN_SERVERS)
         reconcile.status.server_group = reconcile.ours.server_group;
     decide_content(&reconcile);
-    recall_last_good(&reconcile);
+    recall_last_good(&reconcile); // publish() finds it
     publish(&reconcile);
     put_servers(&reconcile);
     if (reconcile.view.accepted != REASON_ACCEPTED)

@@ -159,7 +159,7 @@ void zone_tree_free(struct zone_tree *zone_tree)
 {
     if (!zone_tree)
         return;
-    // Records that are in no zone any more need not be taken out of it.
+    // First: then no record has to be taken out of its zone.
     for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id])
             compile_free(zone_tree, zone_tree->tree_entries[id]);
@@ -188,7 +188,7 @@ void zone_tree_refresh(struct zone_tree *zone_tree, const struct object *object)
         is_zone ? tree_entry_find(zone_tree, tree_entry_key_of(object)) : NULL;
     struct record_entry *record_entry =
         is_zone ? NULL : record_entry_find(zone_tree, tree_entry_key_of(object));
-    // One whose name is at fault may have it of its status.
+    // A zone whose name is at fault may have the one of its status: then that counts, too.
     if (tree_entry && tree_entry->object && !tree_entry->name_fault &&
         is_same_spec(tree_entry->object, object))
         set_object(&tree_entry->object, object);

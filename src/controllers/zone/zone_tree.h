@@ -53,8 +53,7 @@ struct zone_tree_zone {
     const char *ready_text;
     struct zone_tree_warning warnings[ZONE_TREE_WARNINGS_MAX];
     size_t warning_count;
-    // Of live ones. Settled.
-    struct zone_compiler *compiler;
+    struct zone_compiler *compiler; // settled; NULL: the zone is not live
 };
 struct zone_tree_record {
     const struct object *object;

@@ -103,7 +103,7 @@ static bool is_listed(const struct tree_entry *above, const struct tree_entry *t
     return rules_hold_zone(above->rules, tree_entry->key.namespace_, tree_entry_name(tree_entry));
 }
 
-// It was there first: whoever makes a zone above those of others takes nothing down with it.
+// A zone that was there first stays live: making one above it takes nothing down.
 static bool is_older(const struct tree_entry *tree_entry, const struct tree_entry *above)
 {
     return object_compare_age(tree_entry->object, above->object) < 0;
@@ -187,7 +187,7 @@ static bool is_altered(const struct tree_entry *tree_entry)
            was->parent != now->parent || now->reason == REASON_ZONE_LOOP;
 }
 
-// Texts of those below name it.
+// True if a zone that the texts of this one name has changed.
 static bool is_name_above_altered(const struct tree_entry *tree_entry)
 {
     const struct tree_entry *above[] = {tree_entry->now.enclosing, tree_entry->now.rival,

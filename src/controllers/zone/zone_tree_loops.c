@@ -40,7 +40,8 @@ static void note_all(struct zone_tree *zone_tree, bool has_new_tree_entries)
             note(zone_tree, zone_tree->touched[i]);
 }
 
-// What a freed one leaves behind may name the one that has its id now, or the same twice.
+// False if it leads nowhere any more. After a record entry was freed, another one may have its id,
+// and two crossings may name that.
 static bool is_crossing(const struct zone_tree *zone_tree, struct crossing *crossing,
                         bool has_new_tree_entries)
 {
@@ -114,7 +115,8 @@ static bool leads_back(const struct zone_tree *zone_tree, const struct record_en
     return false;
 }
 
-// Only one between zones that others lead into and out of.
+// Only an alias from a zone that others lead into, to one that others lead out of, can be in a
+// loop.
 static void judge(struct zone_tree *zone_tree, struct crossing *crossing)
 {
     struct record_entry *record_entry = zone_tree->record_entries[crossing->record_entry];

@@ -29,9 +29,9 @@ struct reconcile {
     struct zonefile_status status;
     struct part *parts;
     size_t count;
-    bool is_early;          // a zone is on its way to the store
-    bool is_missing;        // a zone, so that what stands there stays
-    struct text *forbidden; // zones that do not allow it, so that what stands there goes
+    bool is_early;          // the hash of some zone is still to be stored: nothing is decided yet
+    bool is_missing;        // some zone is not to be had: its text stays as it is
+    struct text *forbidden; // names of zones that do not allow it: their text goes
     size_t forbidden_count;
     struct buffer problems; // for people
     enum reason reason;
@@ -104,7 +104,7 @@ static bool is_forbidden(const struct reconcile *reconcile, struct text fqdn)
     return false;
 }
 
-// What the store has the hash and serial of; NULL: that is not known here, or not yet.
+// The version whose hash and serial the store has; NULL: it is not in memory, or not yet.
 static const struct zone *content_of(struct zone_life *life, const struct zone_tree_zone *view,
                                      const struct zone_status *status)
 {
@@ -343,7 +343,8 @@ static void set_ready(struct reconcile *reconcile)
         reconcile->in->now_ms / 1000);
 }
 
-// Does it have a ConfigMap to write?
+// False, and reported, if it has no ConfigMap to write: its name is none, or an older ZoneFile has
+// it.
 static bool has_config_map(struct reconcile *reconcile)
 {
     if (!kind_is_name(reconcile->spec.config_map)) {

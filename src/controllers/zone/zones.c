@@ -296,7 +296,7 @@ static void keep_group(char **kept, const char *group)
     *kept = group ? mem_copy_text(group) : NULL;
 }
 
-// One that has just come has moved nowhere.
+// Notes the group that the zone has now. `is_new`: it has just come, and has moved nowhere.
 static void note_group(const struct zones *zones, const struct object *object, bool is_new)
 {
     struct zone_spec spec;
@@ -418,7 +418,7 @@ static void on_gone(void *context, const struct object *object, struct dname fqd
     wake(zones, object);
 }
 
-// Those whose record changed again wait anew, further behind.
+// Drops the waits of records that changed again: those have a later one.
 static void sweep_waits(const struct zones *zones, struct zone_life *life)
 {
     size_t kept = 0;
@@ -446,7 +446,7 @@ static void wait_add(const struct zones *zones, struct zone_life *life, struct z
     life->waits[life->wait_count++] = wait;
 }
 
-// The content with which what changed came about: that of now, if it made one.
+// Notes which content the change of a record became part of: the present one.
 static void date_row(struct zones *zones, uint32_t id, int64_t now_ms)
 {
     struct row *row = &zones->rows.items[id];
@@ -469,7 +469,7 @@ static void wake_row(struct zones *zones, uint32_t id)
         wake(zones, row->object);
 }
 
-// Servers that have it from now on answer none of its records yet.
+// The zone has other servers from now on, which answer none of its records yet.
 static void move_rows(struct zones *zones, uint32_t id, int64_t now_ms)
 {
     struct zone_life *life = zones->lives.items[id];

@@ -16,14 +16,16 @@ struct zones;
 struct zone_tree *zones_zone_tree(struct zones *zones);
 const struct zone_settings *zones_settings(const struct zones *zones);
 // The group of servers of the zone, or NULL. If spec.servers names a group that does not exist, the
-// previous group counts: servers drop a zone that leaves their catalog, and a slip must not do
-// that.
+// previous group counts: a slip must not take the zone out of a catalog, whose servers would drop
+// it.
 const struct zones_group *zones_group_of(const struct zones *zones, const struct zone_spec *spec,
                                          const struct zone_status *ours);
+// The versions of a Zone; NULL: the model does not have it.
 struct zone_life *zones_life(struct zones *zones, const struct object *zone);
-struct zone_life *zones_life_named(struct zones *zones, struct zone_ref ref); // NULL: not there
+struct zone_life *zones_life_named(struct zones *zones, struct zone_ref ref);
 struct zonefiles *zones_files(const struct zones *zones);
-// True if all servers of its zone answer the record as it is now. *since_ms: since when it waits.
+// True if all servers of its zone answer the record as it is now. *since_ms: since when it waits,
+// or waited; Unix, 0: not known.
 bool zones_is_answered(const struct zones *zones, const struct object *record, int64_t *since_ms);
 
 extern const struct shared_model zones_shared_model;
