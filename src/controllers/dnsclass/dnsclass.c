@@ -183,7 +183,8 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-// Without the content of a Secret: records keep it in their status.
+// A hash of class and Secret; not of the Secret's content, as records keep the hash in their
+// status.
 static uint64_t basis_of(const struct reconcile *reconcile)
 {
     const struct object *subject = reconcile->snapshot->subject;
@@ -331,7 +332,7 @@ static void report_fault(const struct reconcile *reconcile, struct reported *rep
     };
 }
 
-// Seconds that change alone are not worth a write more often than each interval.
+// The time of the last check. If nothing else changes it is written once an interval only.
 static int64_t steady_time(const struct reconcile *reconcile, const struct reported *reported)
 {
     const struct condition *before = conditions_find(&reconcile->ours.conditions, "Ready");
@@ -412,7 +413,7 @@ static void note_change(struct reconcile *reconcile, const struct reported *repo
                                .attrs = attrs_make(reconcile, reported)};
 }
 
-// The backend still signs with the one before.
+// The backend has the old secret until this decision is carried out.
 static void note_rotation(struct reconcile *reconcile, struct decision *out)
 {
     const struct dnsclass *dnsclass = &reconcile->dnsclass;
@@ -434,7 +435,7 @@ static void note_rotation(struct reconcile *reconcile, struct decision *out)
         .level = LOG_INFO, .message = "class signs with a new secret", .attrs = attrs};
 }
 
-// After a restart the last word stands until the server has been asked again.
+// False: the status keeps what it says from before a restart until the server has answered.
 static bool is_pending_news(const struct reconcile *reconcile)
 {
     const struct condition *before = conditions_find(&reconcile->ours.conditions, "Ready");

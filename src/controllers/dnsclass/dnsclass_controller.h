@@ -14,6 +14,6 @@ struct dnsclass_settings {
     int64_t retry_base_ms;
     int64_t retry_max_ms;
     int64_t retry_attempts;
-    int64_t orphan_after_ms; // deletes go on so long with the last known spec and key
+    int64_t orphan_after_ms; // so long deletions go on with the last known spec and Secret
 };
 extern const struct dnsclass_settings dnsclass_defaults;

@@ -65,7 +65,8 @@ static void read_plan(const struct object *object, struct dnsplan *plan,
     dnsplan_unpack(object_spec(object), object_managed(object), plan, status);
 }
 
-// The same may be held again, days after somebody approved it: he did not approve that.
+// True if `out` makes the plan, or removes one that is over: the same removals may be held again
+// days after somebody approved them, and that approval does not count any more.
 static bool want_plan(const struct guarded_removals *removals, const struct object *there,
                       struct arena *arena, struct object_want *out)
 {
@@ -202,7 +203,7 @@ static void report_phase(struct reconcile *reconcile, enum dnsplan_phase phase,
         decision_add_event(out, false, EVENT_PLAN_APPLIED, message);
 }
 
-// Written first, so that whoever comes after a crash knows of it.
+// Only when the store has the phase Approved: after a crash it is known what was approved.
 static const struct approval *approval_of(const struct reconcile *reconcile)
 {
     if (reconcile->before.phase != DNSPLAN_APPROVED || !is_held(reconcile))

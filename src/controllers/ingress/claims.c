@@ -17,7 +17,8 @@ static bool is_frozen(const struct reconcile *reconcile)
     return is_registered(reconcile) && reconcile->wants.is_frozen;
 }
 
-// Its object is going, finalizer and all: what a predecessor made for it goes first.
+// True if the object is being deleted, and its list is that of a predecessor whose entries we
+// adopt: they go before the finalizer does.
 static bool inherits(const struct reconcile *reconcile)
 {
     return reconcile->is_going && reconcile->was_foreign && reconcile->targets->adopts;
@@ -135,8 +136,8 @@ static bool is_remembered(const struct reconcile *reconcile, struct text name)
     return has_list(reconcile) && reconcile_manages(reconcile, name);
 }
 
-// managed-hosts is to forget it first: as long as it stands there, it is asked for, and what is
-// dropped here would be recalled at once.
+// True if no claim is needed any more. A name in managed-hosts needs one until it is out of there:
+// without one claim_managed() would take it for a name from before this process.
 static bool is_over(const struct reconcile *reconcile, const struct receipt *receipt, bool is_kept)
 {
     if (is_remembered(reconcile, receipt->domain))
@@ -155,7 +156,8 @@ static void claim_leftover(struct reconcile *reconcile, const struct receipt *re
                   is_kept ? CLAIM_KEEP : CLAIM_REMOVE);
 }
 
-// Their receipts are gone with the process before this one: of which type they were is not known.
+// A name in managed-hosts without receipts is from before this process: which types its records
+// have is not known.
 static void claim_managed(struct reconcile *reconcile, struct text name)
 {
     size_t count;

@@ -30,7 +30,7 @@ static const struct {
     {"TooManyHosts", EVENT_TOO_MANY_HOSTS},
 };
 
-// Reasons that are not known here come from Pi-holes as a whole.
+// The worse the lower. Reasons that are not in the table concern a Pi-hole as a whole.
 static size_t rank_of(const char *reason)
 {
     for (size_t i = 0; i < COUNT_OF(ranks); i++)
@@ -45,7 +45,8 @@ const char *problem_event(const char *reason)
     return rank ? ranks[rank - 1].event : NULL;
 }
 
-// When there is no room, the last of the mildest gives way to a worse one.
+// Where a problem goes; NULL: there is no room. Without room the last of the mildest gives way to a
+// worse one.
 static struct problem *find_slot(struct problems *problems, const char *reason)
 {
     size_t mildest = 0;

@@ -5,11 +5,11 @@
 
 #include "controllers/ingress/reconcile.h"
 
-// What is written into the annotations, behind the records, and told in Events and log lines. The
-// annotation `status` remembers what was told: only what it does not say yet is news.
+// What is written into the annotations once the records are sent, and reported in Events and log
+// lines. The annotation `status` says what was reported: only what it does not say yet is.
 
 enum {
-    PATIENCE_MS = 2000, // what is under way so long is told as it is
+    PATIENCE_MS = 2000, // a change that takes longer is not waited for
     LIST_LATE_MS = 10000,
     NOTE_OCTETS = 1000,
 };
@@ -125,8 +125,8 @@ static bool is_said(const struct reconcile *reconcile, const char *text)
     return said.len && memmem(said.at, said.len, text, strlen(text));
 }
 
-// The list that was read last tells it, once it is of after the write: each write brings its own.
-// Until then what was said stays.
+// The list of the Pi-hole tells it, if it was read after the write, which each write has it be.
+// Until then what the status says stays.
 static void add_dangling(struct reconcile *reconcile, const struct claim_want *want)
 {
     const struct receipt *receipt = receipt_of(reconcile, want);
@@ -175,7 +175,7 @@ static bool is_under_way(struct reconcile *reconcile, const struct claim_want *w
     return true;
 }
 
-// One write when all is done beats several on the way.
+// True if a change is waited for: one write when all is done is better than several on the way.
 static bool has_under_way(struct reconcile *reconcile)
 {
     bool has_any = false;
@@ -207,7 +207,7 @@ static bool has_given_way(const struct receipt *receipt)
            (!strcmp(reason, "NameTaken") || !strcmp(reason, "OwnedElsewhere"));
 }
 
-// Does something of ours stand there for the name, or may it?
+// True if something of ours stands there for the name, or may.
 static bool is_ours(const struct reconcile *reconcile, struct text name)
 {
     size_t count;
@@ -225,7 +225,7 @@ static bool is_ours(const struct reconcile *reconcile, struct text name)
     return is_left;
 }
 
-// Does it stand there all the same, by lines of somebody else's?
+// True if all that the name is to have stands there by lines of somebody else's.
 static bool is_satisfied(const struct reconcile *reconcile, struct text name)
 {
     size_t count;
@@ -298,7 +298,7 @@ static bool may_list(const struct reconcile *reconcile)
 
 // ---- annotations --------------------------------------------------------------------------------
 
-// True: it is another than stands there.
+// `wanted` NULL: the annotation is to go. True if that is a change.
 static bool change_annotation(struct reconcile *reconcile, const char *key, struct text stands,
                               const char *wanted)
 {
@@ -327,7 +327,7 @@ static void keep_annotation(struct reconcile *reconcile, const char *key, struct
         .key = key, .value = arena_copy(reconcile->arena, stands.at, stands.len)};
 }
 
-// A write names all that is ours there: what it leaves out would go.
+// Each write names all annotations of ours, as one left out would go.
 static void keep_annotations(struct reconcile *reconcile)
 {
     const struct pihole_managed *ours = &reconcile->source->ours;
@@ -478,7 +478,7 @@ static void write_and_report(struct reconcile *reconcile, const char *status)
     report_refusal(reconcile);
 }
 
-// One in deletion says why our finalizer still holds it.
+// An object that is being deleted says why our finalizer still holds it.
 static bool is_reported(const struct reconcile *reconcile)
 {
     bool is_suspended =

@@ -46,7 +46,7 @@ struct dnsclass_managed {
 void dnsclass_unpack(struct arena *arena, struct text spec, struct text ours, struct dnsclass *out,
                      struct dnsclass_managed *out_managed);
 void dnsclass_decode(struct arena *arena, const struct value *object, struct dnsclass *out);
-// All rules beyond the shape (section 2.2 of the class fields); texts are a wire contract.
+// All rules beyond the shape; the texts are a wire contract.
 void dnsclass_check(struct arena *arena, const struct dnsclass *dnsclass,
                     struct findings *findings);
 // server, normalised: lower-case scheme and host, default port and final `/` dropped. Absent when
@@ -59,7 +59,7 @@ struct dnsclass_status {
     const char *health;          // "Healthy", "Unhealthy", "Unknown"
     const char *health_message;
     int64_t observed_generation;
-    const char *server;               // that what follows speaks of, normalised; NULL: of none
+    const char *server; // whose capabilities and path follow, normalised; NULL: nothing is known
     const struct value *capabilities; // as /health offered them, or NULL; what is known is kept
     const char *signed_path;          // the form found to work, or NULL
 };

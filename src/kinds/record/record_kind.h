@@ -14,11 +14,11 @@
 
 extern const struct kind record_kind;
 
-// The spec as written. Borrowed from what it was read from.
-// A server whose CRD has other types may let anything through: what is no number or text there is
-// not taken for absent.
+// A TTL that is there and is no number. A server whose CRD has other types may let anything
+// through: such a value is not taken for absent.
 #define RECORD_TTL_UNREAD INT64_MIN
 
+// The spec as written. Borrowed from what it was read from.
 struct record_spec {
     struct text domain_name;
     struct zone_ref ref;

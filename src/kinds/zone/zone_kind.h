@@ -75,7 +75,7 @@ struct zone_status_server {
     uint32_t fetched_serial;
     enum zone_server_state state;
     bool is_stuck;    // it fetched what it could not load. Not stored
-    bool is_doubtful; // UNKNOWN: it may have fetched since. Not stored
+    bool is_doubtful; // the state is UNKNOWN, as it may have fetched since. Not stored
 };
 struct zone_status_entry { // absent fields: none
     struct text fqdn;
@@ -90,7 +90,7 @@ struct zone_status {
     struct text hash;
     bool has_serial;
     uint32_t serial;
-    // Not kept in the cache: of a whole object's tree only.
+    // Of a whole object only: the cache does not keep them.
     struct zone_status_entry *entries;
     size_t entry_count;
     struct text content_fqdn; // whose entries and hash they are, the first entry's; absent: none
