@@ -53,7 +53,9 @@ static const struct controller_setting settings[] = {
      .type = SETTING_MS,
      .fallback = "10m",
      .min = SECOND_MS,
-     .doc = "How long deletions go on or wait when class or Secret are gone.",
+     .doc =
+         "How long deletions go on with the last known Secret, or wait, once a class or its Secret "
+         "is gone.",
      .offset = offsetof(struct dnsclass_settings, orphan_after_ms)},
 };
 

@@ -274,7 +274,8 @@ static const struct kube_right rights[] = {
      .verbs = all,
      .scope = RIGHT_CLUSTER,
      .is_dispensable = true,
-     .why = "To ask people about removals that the guard holds back, and to hear their word."},
+     .why = "To ask people about removals that the guard holds back, and to read whether they "
+            "approve."},
     {.group = DNS_GROUP,
      .resource = "dnsplans/status",
      .verbs = patch,

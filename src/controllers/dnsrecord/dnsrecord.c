@@ -16,12 +16,14 @@ static const struct controller_setting settings[] = {
      .type = SETTING_MS,
      .fallback = "10m",
      .min = SECOND_MS,
-     .doc = "How long deletions go on or wait when class or Secret are gone.",
+     .doc =
+         "How long deletions go on with the last known Secret, or wait, once a class or its Secret "
+         "is gone.",
      .offset = offsetof(struct dnsrecord_settings, orphan_after_ms)},
     {.name = "conflict-names",
      .type = SETTING_FLAG,
      .fallback = "true",
-     .doc = "Name the holder of a lost name even if it is in another namespace.",
+     .doc = "In a conflict, name the object that has the name, even one of another namespace.",
      .offset = offsetof(struct dnsrecord_settings, conflict_names)},
 };
 
@@ -462,8 +464,8 @@ static void report_refused_write(struct record_reconcile *reconcile)
 {
     const struct error *refused = reconcile->snapshot->refused;
     const char *what = reconcile->out->finalizer == FINALIZER_REMOVE
-                           ? "nothing is left to do, but the API server keeps our finalizer"
-                           : "the API server refuses finalizer and claims, so nothing is sent";
+                           ? "nothing is left to do, but our finalizer can't be removed"
+                           : "finalizer and annotation can't be written, so nothing is sent";
     if (refused)
         record_report(reconcile,
                       refused->fault == FAULT_AUTH ? REASON_FORBIDDEN : REASON_VALIDATION_FAILED,

@@ -67,7 +67,7 @@ static bool report_if_type_is_not_offered(struct record_reconcile *reconcile)
         if (text_is(value_text(item), type))
             return false;
     record_report(reconcile, REASON_VALIDATION_FAILED,
-                  arena_printf(reconcile->arena, "server offers no type %s", type));
+                  arena_printf(reconcile->arena, "the server offers no records of type %s", type));
     return true;
 }
 
@@ -82,7 +82,7 @@ static bool report_if_zone_is_not_served(struct record_reconcile *reconcile)
             name_is_within(reconcile->fqdn, zone))
             return false;
     record_report(reconcile, REASON_VALIDATION_FAILED,
-                  arena_printf(reconcile->arena, "server serves no zone of %.*s",
+                  arena_printf(reconcile->arena, "the server serves no zone that %.*s is in",
                                TEXT_ARGS(reconcile->fqdn)));
     return true;
 }

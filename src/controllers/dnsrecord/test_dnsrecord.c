@@ -710,10 +710,10 @@ static void what_the_server_does_not_offer_is_refused_before_it_is_sent(void **s
         {"{'types':['A','AAAA'],'zones':['example.com']}", NULL},
         {"{'types':[],'zones':[]}", NULL},
         {"{}", NULL},
-        {"{'types':['AAAA']}", "server offers no type A"},
+        {"{'types':['AAAA']}", "the server offers no records of type A"},
         {"{'zones':['Example.COM.']}", NULL},
         {"{'zones':['ample.com','www.example.com.au']}",
-         "server serves no zone of www.example.com"},
+         "the server serves no zone that www.example.com is in"},
     };
     world.has_finalizer = true;
     world.claims = "[" WWW_CLAIM "]";
