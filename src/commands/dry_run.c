@@ -68,8 +68,8 @@ static void ask_class(void *context, const struct object *object)
     struct parsed_query *asked = arena_new_of(arena, struct parsed_query);
     *asked = (struct parsed_query){stage, arena_copy(arena, name.at, name.len)};
     stage->asked_count++;
-    engine_ask(stage->engine, arena_printf(arena, "class-%s", asked->class_name), NO_TRACE, healthy,
-               asked);
+    engine_ask(stage->engine, arena_printf(arena, DNSCLASS_BACKEND "%s", asked->class_name),
+               NO_TRACE, healthy, asked);
 }
 
 static void preview_came(void *context)

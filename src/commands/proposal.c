@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "kinds/dnsclass/dnsclass.h"
 
 void proposal_done(struct proposal *proposal)
 {
@@ -21,12 +22,10 @@ static const char *keep(const struct proposal *proposal, struct text text)
     return text.len ? arena_copy(proposal->arena, text.at, text.len) : "";
 }
 
-#define CLASS_BACKEND "class-"
-
 static const char *class_of(const char *backend)
 {
-    size_t skip = strlen(CLASS_BACKEND);
-    return strncmp(backend, CLASS_BACKEND, skip) ? backend : backend + skip;
+    size_t skip = strlen(DNSCLASS_BACKEND);
+    return strncmp(backend, DNSCLASS_BACKEND, skip) ? backend : backend + skip;
 }
 
 void proposal_add(struct proposal *proposal, const struct engine_change *change)

@@ -227,7 +227,8 @@ static void open_backend(struct reconcile *reconcile, struct decision *out)
 {
     const struct dnsclass_settings *numbers = &reconcile->settings;
     *decision_add_backend(out, reconcile->arena) = (struct backend_want){
-        .name = arena_printf(reconcile->arena, "class-%.*s", TEXT_ARGS(reconcile->snapshot->name)),
+        .name = arena_printf(reconcile->arena, DNSCLASS_BACKEND "%.*s",
+                             TEXT_ARGS(reconcile->snapshot->name)),
         .provider = "webhook",
         .registry = terminated(reconcile->arena, reconcile->server),
         .config = config_make(reconcile),
@@ -517,7 +518,7 @@ static void want_secret(const struct object *subject, struct strings *out)
 
 static void want_backend(const struct object *subject, struct strings *out)
 {
-    strings_add(out, "class-%.*s", TEXT_ARGS(object_name(subject)));
+    strings_add(out, DNSCLASS_BACKEND "%.*s", TEXT_ARGS(object_name(subject)));
 }
 
 static const struct input inputs[] = {

@@ -48,9 +48,8 @@ const struct backend_view *record_find_backend(const struct record_reconcile *re
 {
     const struct snapshot *snapshot = reconcile->snapshot;
     for (size_t i = 0; i < snapshot->backend_count; i++) {
-        struct text name = text_of(snapshot->backend_names[i]);
-        if (text_starts(name, "class-") &&
-            text_equal((struct text){name.at + 6, name.len - 6}, class_name))
+        const char *name = snapshot->backend_names[i];
+        if (text_is(class_name, name + sizeof DNSCLASS_BACKEND - 1))
             return snapshot->backends[i];
     }
     return NULL;
@@ -389,7 +388,8 @@ static void add_claim(struct record_reconcile *reconcile, const struct record_ke
 {
     struct claim_want *want = decision_add_claim(reconcile->out, reconcile->arena);
     *want = (struct claim_want){
-        .backend = arena_printf(reconcile->arena, "class-%.*s", TEXT_ARGS(key->claim.class_name)),
+        .backend = arena_printf(reconcile->arena, DNSCLASS_BACKEND "%.*s",
+                                TEXT_ARGS(key->claim.class_name)),
         .registry = record_copy_text(reconcile, key->claim.server),
         .intent = key->intent,
         .is_suspended = key->is_suspended,
@@ -533,7 +533,7 @@ static void want_classes(const struct object *subject, struct strings *out)
 
 static void want_backends(const struct object *subject, struct strings *out)
 {
-    want_names(subject, out, "class-");
+    want_names(subject, out, DNSCLASS_BACKEND);
 }
 
 static const struct input inputs[] = {

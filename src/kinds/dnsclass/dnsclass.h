@@ -13,6 +13,7 @@
 // protocol.
 
 extern const struct kind dnsclass_kind;
+#define DNSCLASS_BACKEND "class-" // the name of a class's backend is this and that of the class
 
 struct dnsclass {
     struct text server;    // as written
