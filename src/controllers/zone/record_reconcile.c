@@ -163,7 +163,7 @@ void record_decide(const struct snapshot *snapshot, void *model, struct decision
 {
     struct reconcile reconcile = {
         .in = snapshot, .out = out, .arena = snapshot->arena, .zones = model};
-    if (!snapshot->subject || snapshot->subject->is_lost || !reconcile_init(&reconcile))
+    if (!snapshot->subject || !reconcile_init(&reconcile))
         return;
     struct programmed programmed = programmed_of(&reconcile);
     put_zone(&reconcile);

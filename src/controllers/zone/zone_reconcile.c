@@ -508,7 +508,7 @@ void zone_decide(const struct snapshot *snapshot, void *model, struct decision *
 {
     struct snapshot in = *snapshot;
     struct reconcile reconcile = {.in = &in, .out = out, .arena = snapshot->arena, .zones = model};
-    if (!in.subject || in.subject->is_lost || !reconcile_init(&reconcile, &in))
+    if (!in.subject || !reconcile_init(&reconcile, &in))
         return;
     reconcile.status.observed_generation = snapshot->subject->generation;
     if (reconcile.group)

@@ -390,7 +390,7 @@ void zonefile_decide(const struct snapshot *snapshot, void *model, struct decisi
 {
     struct reconcile reconcile = {
         .in = snapshot, .out = out, .arena = snapshot->arena, .zones = model};
-    if (!snapshot->subject || snapshot->subject->is_lost || snapshot->subject->deleted_s)
+    if (!snapshot->subject || snapshot->subject->deleted_s)
         return;
     decide(&reconcile);
     buffer_done(&reconcile.problems);
