@@ -140,6 +140,7 @@ static bool may_give_up(struct record_reconcile *reconcile, const struct record_
     return false;
 }
 
+// `may_drop`: when it is removed, the annotation need not have it any more.
 static void remove_old_key(struct record_reconcile *reconcile, struct record_key *old,
                            bool may_drop)
 {
@@ -199,31 +200,31 @@ static void give_way(struct record_reconcile *reconcile, struct record_key *want
                                holder_of(reconcile, wanted->receipt)));
 }
 
-static struct record_key *find_youngest(struct record_reconcile *reconcile,
-                                        const struct record_key *wanted)
+static struct record_key *find_applied_last(struct record_reconcile *reconcile,
+                                            const struct record_key *wanted)
 {
-    struct record_key *youngest = NULL;
+    struct record_key *last = NULL;
     for (size_t i = 0; i < reconcile->key_count; i++) {
         struct record_key *key = &reconcile->keys[i];
         if (key == wanted || key->is_left_out)
             continue;
         int64_t time_s = key->applied ? key->applied->time_s : -1;
-        if (!youngest || time_s >= (youngest->applied ? youngest->applied->time_s : -1))
-            youngest = key;
+        if (!last || time_s >= (last->applied ? last->applied->time_s : -1))
+            last = key;
     }
-    return youngest;
+    return last;
 }
 
 // The annotation is full: all old keys but the one that was applied last are removed, and `wanted`
 // waits for that. Those at a server that their class has left are given up, as no backend is there.
 static void make_room(struct record_reconcile *reconcile, struct record_key *wanted)
 {
-    const struct record_key *youngest = find_youngest(reconcile, wanted);
+    const struct record_key *last = find_applied_last(reconcile, wanted);
     wanted->is_left_out = true;
     wanted->is_suspended = true;
     for (size_t i = 0; i < reconcile->key_count; i++) {
         struct record_key *key = &reconcile->keys[i];
-        if (key == wanted || key == youngest)
+        if (key == wanted || key == last)
             continue;
         if (record_has_moved(reconcile, key))
             key->is_left_out = true;
