@@ -61,7 +61,7 @@ static void list_owned(struct reconcile *reconcile)
 }
 
 // Any Record, whoever made it.
-static bool is_taken(const struct reconcile *reconcile, const char *name)
+static bool is_name_taken(const struct reconcile *reconcile, const char *name)
 {
     const struct input_objects *found = &reconcile->in->inputs[INGRESS_SOURCE_NAMED];
     for (size_t i = 0; i < found->count; i++)
@@ -108,7 +108,7 @@ static bool says(const struct owned *owned, const struct ingress_source_record *
            text_is(owned->spec.class_, "IN") && !owned->spec.ref.name.at;
 }
 
-static void use(struct desired *desired, struct owned *owned)
+static void assign(struct desired *desired, struct owned *owned)
 {
     owned->is_used = true;
     desired->owned = owned;
@@ -119,7 +119,7 @@ static void match_content(struct reconcile *reconcile, struct desired *desired)
 {
     for (size_t i = 0; i < reconcile->owned_count && !desired->owned; i++)
         if (!reconcile->owned[i].is_used && says(&reconcile->owned[i], desired->record))
-            use(desired, &reconcile->owned[i]);
+            assign(desired, &reconcile->owned[i]);
 }
 
 // By its name: somebody else changed what it says.
@@ -132,7 +132,7 @@ static void match_name(struct reconcile *reconcile, struct desired *desired)
             continue;
         other = other ? other : ingress_source_other_name(reconcile->arena, desired->record);
         if (text_is(name, desired->record->name) || text_is(name, other))
-            use(desired, &reconcile->owned[i]);
+            assign(desired, &reconcile->owned[i]);
     }
 }
 
@@ -203,9 +203,9 @@ static void add_child(struct reconcile *reconcile, struct object_want child, con
 static void make_record(struct reconcile *reconcile, const struct ingress_source_record *record)
 {
     const char *name = record->name;
-    if (is_taken(reconcile, name))
+    if (is_name_taken(reconcile, name))
         name = ingress_source_other_name(reconcile->arena, record);
-    if (is_taken(reconcile, name)) {
+    if (is_name_taken(reconcile, name)) {
         add_problem(reconcile,
                     arena_printf(reconcile->arena,
                                  "%s is not served at %s: there are other Records %s and %s",

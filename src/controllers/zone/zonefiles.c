@@ -307,7 +307,7 @@ static uint64_t state_of(const struct object *zone)
     return hash_octets(mixed, sizeof mixed) | 1;
 }
 
-void zonefiles_look(struct zonefiles *files, const struct object *zone)
+void zonefiles_put_zone(struct zonefiles *files, const struct object *zone)
 {
     struct place *place = place_find(files, ref_of(zone));
     if (!place)
@@ -317,7 +317,7 @@ void zonefiles_look(struct zonefiles *files, const struct object *zone)
     place->seen = seen;
 }
 
-void zonefiles_touch(struct zonefiles *files, const struct object *zone)
+void zonefiles_wake_for(struct zonefiles *files, const struct object *zone)
 {
     struct place *place = place_find(files, ref_of(zone));
     if (!place)

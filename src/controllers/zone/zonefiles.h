@@ -17,9 +17,9 @@ void zonefiles_put(struct zonefiles *files, const struct object *object);
 void zonefiles_remove(struct zonefiles *files, const struct object *object);
 // A new state of a Zone: the ZoneFiles that name it are woken if its content or its acceptance is
 // another.
-void zonefiles_look(struct zonefiles *files, const struct object *zone);
+void zonefiles_put_zone(struct zonefiles *files, const struct object *zone);
 // Wakes the ZoneFiles that name the Zone in any case.
-void zonefiles_touch(struct zonefiles *files, const struct object *zone);
+void zonefiles_wake_for(struct zonefiles *files, const struct object *zone);
 // Wakes all that are due.
 void zonefiles_settle(struct zonefiles *files, struct zones *zones,
                       const struct shared_model_calls *calls);

@@ -315,7 +315,7 @@ static void put_zone(struct zones *zones, const struct object *object)
     bool is_new = life_find(&zones->lives, ref_of(object)) == TABLE_NONE;
     life_put(&zones->lives, object);
     note_group(zones, object, is_new);
-    zonefiles_look(zones->files, object);
+    zonefiles_put_zone(zones->files, object);
 }
 
 static void put(void *state, const struct object *object)
@@ -341,7 +341,7 @@ static void remove_object(void *state, const struct object *object)
     }
     zone_tree_remove(zones->zone_tree, object);
     if (object->kind == &zone_kind) {
-        zonefiles_touch(zones->files, object);
+        zonefiles_wake_for(zones->files, object);
         life_remove(&zones->lives, object);
     } else {
         row_remove(&zones->rows, object);
@@ -361,7 +361,7 @@ static void published(void *state, const struct object *object, const struct zon
     } else {
         life->published.zone = zone_ref(zone); // of before this shared model was made
     }
-    zonefiles_touch(zones->files, object);
+    zonefiles_wake_for(zones->files, object);
     life->published_ms = 0;
     life->is_due = true;
 }
