@@ -13,7 +13,7 @@ enum {
 
 // ---- backends -----------------------------------------------------------------------------------
 
-// The same over a restart.
+// A hash of the settings that is the same over a restart.
 static uint64_t basis_of(const struct value *config)
 {
     AUTO_BUFFER json = {0};

@@ -77,7 +77,8 @@ bool reconcile_wants(const struct reconcile *reconcile, struct text name)
     return false;
 }
 
-// Whatever a predecessor or a person put there is checked as any other name.
+// A predecessor or a person may have written the list: its names are checked as those of the
+// object.
 static size_t read_managed(const struct reconcile *reconcile, struct text list, struct text *names)
 {
     size_t count = 0;

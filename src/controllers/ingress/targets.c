@@ -58,7 +58,7 @@ static bool read_mapped(struct arena *arena, struct text text, struct text *out)
 
 enum { V6_OCTETS = sizeof(struct in6_addr), TYPED_MAX = INET6_ADDRSTRLEN };
 
-// Those of IPv4 within IPv6, so that both have one shape. The text is canonical.
+// The address as one of IPv6, an IPv4 one mapped into it. The text is canonical.
 static struct in6_addr octets_of(struct text address)
 {
     char typed[TYPED_MAX + sizeof "::ffff:"];
@@ -109,7 +109,7 @@ static bool add_once(struct text *list, size_t *count, struct text text)
     return true;
 }
 
-// In canonical form.
+// *out is canonical.
 static bool check_address(struct arena *arena, struct text text, struct text *out,
                           struct error *err)
 {

@@ -129,7 +129,7 @@ static bool is_text_list(const struct reader *reader, const struct value *value)
     return true;
 }
 
-// An empty list is as none.
+// An empty list counts as none given.
 static bool read_addresses(const struct reader *reader, const struct value *value,
                            struct pihole_target *out)
 {

@@ -20,7 +20,7 @@ static struct text annotation(const struct reading *reading, enum pihole_annotat
     return text_trim(reading->source->annotations.at[which]);
 }
 
-// What is wrong with an object that is not registered matters to nobody.
+// Of an object that is not registered only the annotation `register` matters.
 static void refuse_annotation(struct reading *reading, enum pihole_annotation which,
                               const char *error)
 {
@@ -71,7 +71,7 @@ static bool is_address(struct arena *arena, struct text name)
     return record_value_normalise(arena, RECORD_A, name, &ignored, NULL);
 }
 
-// Why that name may lead nowhere of ours, or NULL.
+// Why we publish nothing under that name, or NULL.
 static const char *harm_of(struct arena *arena, struct text name)
 {
     if (text_is(name, "localhost") || text_ends(name, ".localhost"))
@@ -223,7 +223,7 @@ static const struct pihole_addresses *read_own(struct reading *reading)
     return own;
 }
 
-// Those that are none are not ours to judge.
+// What is no address is left out: the status of others is not ours to judge.
 static const struct pihole_addresses *read_status(const struct reading *reading)
 {
     AUTO_BUFFER list = {0};
@@ -308,7 +308,7 @@ static void refuse_instance(struct reading *reading, struct text name, const cha
                       arena_printf(reading->arena, "%s %s", shown(reading->arena, name), why));
 }
 
-// The known ones; when there is none, nobody knows what is meant.
+// Unknown names are reported and left out. If none is known, nobody knows what is meant: all stays.
 static void choose_targets(struct reading *reading, struct text list)
 {
     struct wants *out = reading->out;

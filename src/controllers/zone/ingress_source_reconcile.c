@@ -18,7 +18,7 @@ struct owned {
     bool is_used;
 };
 
-// One that is to be there.
+// A Record that is to be there.
 struct desired {
     const struct ingress_source_record *record;
     struct owned *owned; // NULL: it is not there
@@ -33,7 +33,7 @@ struct reconcile {
     size_t owned_count;
     struct desired *desired_records;
     size_t desired_count;
-    bool is_incomplete; // one that can be made is not there
+    bool is_incomplete; // a Record that can be made is not there yet, or not as it is to be
     const char **problems;
     size_t problem_count;
     size_t problem_capacity;
@@ -282,7 +282,7 @@ static const struct condition *refusal_of(const struct desired *desired)
     return accepted && accepted->status == CONDITION_FALSE ? accepted : NULL;
 }
 
-// Those of one host stand together, and mostly have one reason.
+// Records of one host stand together and are mostly refused for one reason: that is said once.
 static void report_outcomes(struct reconcile *reconcile)
 {
     const char *host = NULL;

@@ -37,7 +37,7 @@ struct warner {
     bool is_partial;
 };
 
-// Of the compiler's warnings those that no other object takes back.
+// Passes on the warnings of the compiler that no other object can take back.
 static void warn_of_frame(void *context, enum zone_reason reason, struct text text)
 {
     const struct warner *warner = context;

@@ -180,7 +180,7 @@ static void unref_all(struct rrset **sets, size_t count)
         rrset_unref(sets[i]);
 }
 
-// Of the apex, the SOA first, all within it.
+// True if the sets make a zone of that apex: its SOA first, and all others within it.
 static bool is_zone(struct rrset *const *sets, size_t count, struct dname apex)
 {
     if (!count || sets[0]->type != RR_SOA || !dname_equal(rrset_owner(sets[0]), apex))

@@ -232,7 +232,7 @@ static void alter(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
         tree_entry_report(zone_tree, tree_entry);
 }
 
-// Those that have another zone now.
+// Records below the zone that have another zone now are judged anew.
 static void find_new_homes(struct zone_tree *zone_tree, struct tree_entry *tree_entry)
 {
     list_each (record_entry, &tree_entry->lists[LIST_BELOW])

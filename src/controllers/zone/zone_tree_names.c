@@ -31,7 +31,7 @@ static void read_name(struct tree_entry *tree_entry, const struct zone_spec *spe
         set_own(tree_entry, spec->ref.name.at ? NAME_PARTIAL : NAME_FULL, name);
 }
 
-// One whose name is at fault now keeps the one that it had, as the store tells: it stays frozen.
+// A zone whose name is at fault keeps the name that its status has, and stays served, frozen.
 static void recall_name(struct tree_entry *tree_entry, struct text fqdn)
 {
     uint8_t octets[DNAME_MAX];
@@ -96,7 +96,7 @@ static void name_partial(struct tree_entry *tree_entry, struct dname own)
         set_name(tree_entry, own, tree_entry_name(ref));
 }
 
-// The Zone that it names has been worked out.
+// Before: the name of the Zone that it refers to.
 static void name_tree_entry(struct tree_entry *tree_entry)
 {
     struct dname own = {tree_entry->own, tree_entry->own_len};
@@ -111,7 +111,8 @@ static void name_tree_entry(struct tree_entry *tree_entry)
         name_partial(tree_entry, own);
 }
 
-// All from `path` on up to `tree_entry`, which names one of them.
+// Marks the entries of a loop: those of `path` up to `tree_entry`. Returns what is left of the
+// path.
 static struct tree_entry *end_loop(struct tree_entry *path, const struct tree_entry *tree_entry)
 {
     bool is_whole = false;
@@ -124,7 +125,7 @@ static struct tree_entry *end_loop(struct tree_entry *path, const struct tree_en
     return path;
 }
 
-// Up by what each names, then back with the names.
+// Goes from a zone to the one that it refers to, and so on; then back, making the names.
 static void walk(struct tree_entry *tree_entry)
 {
     struct tree_entry *path = NULL;
@@ -145,7 +146,7 @@ static void walk(struct tree_entry *tree_entry)
 
 void names_settle(struct zone_tree *zone_tree)
 {
-    // Reading may make tree entries.
+    // Reading may add tree entries: the end is asked for each time.
     for (uint32_t id = 0; id < zone_tree->tree_entry_slots.end; id++)
         if (zone_tree->tree_entries[id] && zone_tree->tree_entries[id]->is_fresh)
             read_tree_entry(zone_tree, zone_tree->tree_entries[id]);

@@ -235,7 +235,7 @@ static void apply(struct zone_tree *zone_tree, struct record_entry *record_entry
     record_entry->reason = (uint16_t)judgement->reason;
     if (!is_adopted)
         record_entry_withdraw(zone_tree, record_entry);
-    // One that stays is the same: a new state of the object was taken out when it came.
+    // An entry that is there is current: it was taken out when the object came in a new state.
     if (!is_adopted || record_entry->entry)
         return;
     judgement->entry.tag = record_entry;

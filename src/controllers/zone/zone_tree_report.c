@@ -43,7 +43,8 @@ struct teller {
     const struct frame_errors *errors;
 };
 
-// By itself, or completed with the name of the Zone that it names.
+// What is wrong with the name: as written, or completed with the name of the Zone that it refers
+// to.
 static const char *report_name(const struct teller *teller)
 {
     uint8_t octets[DNAME_MAX];
@@ -151,7 +152,7 @@ static const char *text_of_tree_entry(const struct teller *teller)
 
 // ---- is it ready? -------------------------------------------------------------------------------
 
-// Of one that is accepted; the compiler's fault with its text.
+// Of an accepted zone. `text` gets what the compiler says of a fault that it found.
 static enum reason ready_of(const struct tree_entry *tree_entry, struct buffer *text)
 {
     if (tree_entry->ready_fault)
@@ -189,7 +190,7 @@ static void warn(struct warnings *warnings, enum reason reason, const char *text
         warnings->items[warnings->count++] = (struct zone_tree_warning){reason, text};
 }
 
-// Leaves room for what follows.
+// Leaves room for the warnings that are not the compiler's.
 static void warn_of_compiler(void *context, enum zone_reason reason, struct text text)
 {
     struct warnings *warnings = context;
@@ -225,7 +226,7 @@ static bool is_before(const struct record_entry *a, const struct record_entry *b
     return (order ? order : text_compare(object_name(a->object), object_name(b->object))) < 0;
 }
 
-// Keeps the first few by name.
+// Keeps the first NAMED_MAX in the order of their names.
 static void insert(const struct record_entry *first[NAMED_MAX], size_t *count,
                    const struct record_entry *record_entry)
 {
@@ -277,7 +278,7 @@ static void report_warnings(const struct teller *teller, struct zone_tree_zone *
 
 // ---- records ------------------------------------------------------------------------------------
 
-// One that is wrong by itself, and not for what else is there.
+// True if the record is wrong by itself, and not because of what else is there.
 static bool is_own_fault(enum zone_reason reason)
 {
     return reason >= ZONE_OUT_OF_ZONE && reason <= ZONE_SVCB_SELF_ALIAS;

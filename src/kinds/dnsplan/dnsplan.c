@@ -31,7 +31,7 @@ static unsigned find_word(const char *const *words, struct text word, unsigned f
 
 // ---- making -------------------------------------------------------------------------------------
 
-// A cut class must not end in what only stands between two others.
+// How much of the class's name stands in the object's: a cut one must not end in a dot or hyphen.
 static size_t class_kept(struct text class_name)
 {
     size_t len = CLASS_KEPT;

@@ -46,7 +46,7 @@ struct record_status {
 void record_unpack(struct arena *arena, struct text spec, struct text ours, struct record_spec *out,
                    struct record_status *out_status);
 void record_decode(const struct value *object, struct record_spec *out);
-// Of a whole object.
+// From a whole object, not a cached body.
 void record_status_decode(const struct value *object, struct record_status *out);
 // All fields, null where one is to go.
 const struct value *record_status_encode(struct arena *arena, const struct record_status *status);
