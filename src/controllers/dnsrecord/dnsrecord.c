@@ -504,26 +504,26 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
 
 // ---- inputs -------------------------------------------------------------------------------------
 
-static bool is_first_with_class(const struct dnsrecord *record,
-                                const struct dnsrecord_managed *ours, size_t at)
+static void want_name(struct strings *out, const char *prefix, struct text class_name)
 {
-    struct text name = ours->claims[at].class_name;
-    for (size_t i = 0; i < at; i++)
-        if (text_equal(ours->claims[i].class_name, name))
-            return false;
-    return !text_equal(record->class_name, name);
+    for (size_t i = 0; i < out->count; i++)
+        if (text_is(class_name, out->items[i] + strlen(prefix)))
+            return;
+    if (class_name.len)
+        strings_add(out, "%s%.*s", prefix, TEXT_ARGS(class_name));
 }
 
+// Also of what is applied: a broken annotation is made anew from that.
 static void want_names(const struct object *subject, struct strings *out, const char *prefix)
 {
     struct dnsrecord record;
     struct dnsrecord_managed ours;
     dnsrecord_unpack(out->arena, object_spec(subject), object_managed(subject), &record, &ours);
-    if (record.class_name.len)
-        strings_add(out, "%s%.*s", prefix, TEXT_ARGS(record.class_name));
+    want_name(out, prefix, record.class_name);
     for (size_t i = 0; i < ours.claim_count; i++)
-        if (is_first_with_class(&record, &ours, i))
-            strings_add(out, "%s%.*s", prefix, TEXT_ARGS(ours.claims[i].class_name));
+        want_name(out, prefix, ours.claims[i].class_name);
+    for (size_t i = 0; i < ours.applied_count; i++)
+        want_name(out, prefix, ours.applied[i].key.class_name);
 }
 
 static void want_classes(const struct object *subject, struct strings *out)

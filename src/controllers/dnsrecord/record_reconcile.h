@@ -92,7 +92,7 @@ struct record_reconcile {
 
 const char *record_copy_text(const struct record_reconcile *reconcile,
                              struct text text); // terminated copy
-// NULL: there is no such class, or neither the spec nor the annotation names it.
+// NULL: there is no such class, or none of spec, annotation and status names it.
 const struct object *record_find_class(const struct record_reconcile *reconcile, struct text name);
 // NULL: none is open. That of a class that is gone lingers for a while.
 const struct backend_view *record_find_backend(const struct record_reconcile *reconcile,

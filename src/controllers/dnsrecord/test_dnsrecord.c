@@ -1467,6 +1467,22 @@ static void a_broken_annotation_of_a_record_whose_class_is_gone_is_no_silence(vo
     assert_non_null(event_of(decision, "RecordOrphaned"));
 }
 
+static void a_broken_annotation_makes_no_orphan_of_what_the_status_remembers(void **state)
+{
+    (void)state;
+    add_class("other", "'server':'" OTHER "'", OTHER);
+    be_deleted();
+    world.deleted = BEFORE;
+    world.claims = "nonsense";
+    world.status = READY_AS("True", "RecordCreated", "Created") ",'applied':[" APPLIED_AT(
+        "other", OTHER, "A", "example.com", "www") "]";
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "other:A:www home:A:www");
+    assert_string_equal(intent_of(find_claim(decision, OTHER, "A", "example.com", "www")),
+                        "REMOVE held");
+    assert_null(event_of(decision, "RecordOrphaned"));
+}
+
 static void a_key_at_a_server_that_its_class_left_is_released(void **state)
 {
     (void)state;
@@ -1704,6 +1720,7 @@ int main(void)
         UNIT(what_an_older_operator_sent_is_never_let_go_in_silence),
         UNIT(what_an_older_operator_sent_and_we_refuse_is_deleted_by_its_name),
         UNIT(a_broken_annotation_of_a_record_whose_class_is_gone_is_no_silence),
+        UNIT(a_broken_annotation_makes_no_orphan_of_what_the_status_remembers),
         UNIT(a_key_at_a_server_that_its_class_left_is_released),
         UNIT(a_new_key_is_looked_at_before_it_is_written_ahead),
         UNIT(what_is_not_ours_is_told_before_it_is_replaced),
