@@ -446,6 +446,27 @@ static struct step without_first_word(const struct step *step)
     return rest;
 }
 
+static play_step *verb_call(const char *word)
+{
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        if (!strcmp(verbs[i].word, word))
+            return verbs[i].call;
+    return NULL;
+}
+
+static void strike_after(struct play *play, play_step *call)
+{
+    if (call == do_expect || call == do_nothing || call == do_torture)
+        return;
+    bool is_running = play->stage->engine;
+    size_t at = play->strikes_process ? play->steps_running : play->steps;
+    bool counts = is_running || !play->strikes_process;
+    play->steps++;
+    play->steps_running += is_running;
+    if (counts && at == play->strike_at)
+        play->strike(play->stage, play->torment);
+}
+
 static bool take_step(struct play *play, const struct step *step, struct error *err)
 {
     struct step rest;
@@ -455,10 +476,13 @@ static bool take_step(struct play *play, const struct step *step, struct error *
         rest = without_first_word(step);
         step = &rest;
     }
-    for (size_t i = 0; i < COUNT_OF(verbs); i++)
-        if (!strcmp(verbs[i].word, step_word(step, 0)))
-            return verbs[i].call(play, step, err);
-    return fail(err, "no such step: %s", step_word(step, 0));
+    play_step *call = verb_call(step_word(step, 0));
+    if (!call)
+        return fail(err, "no such step: %s", step_word(step, 0));
+    if (!call(play, step, err))
+        return false;
+    strike_after(play, call);
+    return true;
 }
 
 bool play_run(struct play *play, struct error *err)
@@ -468,8 +492,6 @@ bool play_run(struct play *play, struct error *err)
         if (!take_step(play, step, err))
             return error_prefix(err, "%s.scenario:%zu: %s: ", play->script->name, step->line,
                                 step->raw);
-        if (i == play->strike_at)
-            play->strike(play->stage, play->torment);
     }
     return true;
 }

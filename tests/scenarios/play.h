@@ -12,9 +12,17 @@ struct play {
     const struct script *script;
     bool is_torture;  // no expectations; time to recover after each wait
     bool with_extras; // steps that begin with `maybe` are taken
-    size_t strike_at; // torture: that comes after that step; SIZE_MAX: never
+    // Torture: what is called after the step of that number, from 0, of those that are counted
+    // below; SIZE_MAX: never. With `strikes_process` only those of them count after which the
+    // process runs.
+    size_t strike_at;
+    bool strikes_process;
     void (*strike)(struct stage *stage, const struct torment *torment);
     const struct torment *torment; // handed to it
+    // Steps so far that change something, and those of them after which the process runs. What
+    // strikes after another one (an expectation) strikes as after the step before it.
+    size_t steps;
+    size_t steps_running;
 };
 
 // The first failure with its line; the stage stays as it is then.

@@ -305,7 +305,8 @@ struct totals {
     size_t writes;
     size_t disk;
     size_t dns;
-    size_t steps;
+    size_t steps; // as struct play counts them
+    size_t steps_running;
 };
 
 static void set_fault(struct stage *stage, const struct torment *torment, size_t at)
@@ -340,37 +341,42 @@ static void strike(struct stage *stage, const struct torment *torment)
         model_api_rewind(stage->api, 1);
     else if (torment->torture == TORTURE_SERVER)
         model_api_restart(stage->api);
-    else if (stage->engine)
+    else
         stage_crash(stage);
 }
 
-static struct totals totals_of(const struct stage *stage, const struct script *script)
+static struct totals totals_of(const struct stage *stage, const struct play *play)
 {
     return (struct totals){
         .requests = model_backend_change_count(stage->backend),
         .writes = stage->server ? (size_t)model_server_writes(stage->server) : 0,
         .disk = faulty_disk_calls(stage->disk),
         .dns = model_dns_calls(stage->dns),
-        .steps = script->count,
+        .steps = play->steps,
+        .steps_running = play->steps_running,
     };
 }
 
-// The run before the long wait at the end.
+// The run before the long wait at the end; `totals` says what it came to.
 static bool run_until_end(struct stage *stage, const struct script *script,
-                          const struct torment *torment, size_t at, struct error *err)
+                          const struct torment *torment, size_t at, struct totals *totals,
+                          struct error *err)
 {
     struct play play = {.stage = stage,
                         .script = script,
                         .is_torture = true,
                         .with_extras = true,
                         .strike_at = SIZE_MAX,
+                        .strikes_process = torment && torment->torture == TORTURE_RESTART,
                         .strike = strike,
                         .torment = torment};
     if (is_strike(torment))
         play.strike_at = at;
     else if (torment)
         set_fault(stage, torment, at);
-    return play_run(&play, err);
+    bool is_ok = play_run(&play, err);
+    *totals = totals_of(stage, &play);
+    return is_ok;
 }
 
 // `dump` is the end state, and empty after a failure.
@@ -442,7 +448,7 @@ static size_t points_of(const struct torment *torment, const struct totals *tota
     case TORTURE_DNS:
         return totals->dns;
     case TORTURE_RESTART:
-        return totals->steps;
+        return totals->steps_running;
     case TORTURE_NONE:
         break;
     }
@@ -470,9 +476,10 @@ static bool run_point(struct key_metrics *key_metrics, const struct script *scri
 {
     AUTO_BUFFER got = {0};
     struct error err = {0};
+    struct totals totals;
     struct stage *stage = stage_new(variant->store, variant->renews_models);
     bool is_whole = key_metrics->runs++ % WHOLE_END_EVERY == 0;
-    bool is_same = run_until_end(stage, script, torment, at, &err) &&
+    bool is_same = run_until_end(stage, script, torment, at, &totals, &err) &&
                    wait_for_same_end(stage, script, torment, wanted, is_whole, &got, &err);
     if (!is_same) {
         report(key_metrics, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
@@ -516,8 +523,8 @@ static void torture(struct key_metrics *key_metrics, const struct script *script
     AUTO_BUFFER wanted = {0};
     struct error err = {0};
     struct stage *stage = stage_new(variant->store, variant->renews_models);
-    bool is_ok = run_until_end(stage, script, NULL, 0, &err);
-    struct totals totals = totals_of(stage, script);
+    struct totals totals;
+    bool is_ok = run_until_end(stage, script, NULL, 0, &totals, &err);
     is_ok = is_ok && wait_at_end(stage, END_MS, &wanted, &err);
     if (!is_ok)
         show_failure(stage, err.text);
