@@ -1,7 +1,10 @@
 #include "rig.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -599,6 +602,142 @@ static void deletion_that_cannot_be_written_is_told_later(void **state)
     assert_string_equal(rig_reported(rig), "WRITABLE\nMODIFIED Thing shop/www in deletion\n.\n");
 }
 
+// Secrets alone cannot be written.
+static void refuse_secrets(struct rig *rig)
+{
+    rig_tamper(rig, "CREATE TRIGGER refusal BEFORE INSERT ON secrets "
+                    "BEGIN SELECT RAISE(FAIL, 'refused'); END");
+}
+
+static void secret_that_cannot_be_written_fails_until_it_is_written(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    refuse_secrets(rig);
+    rig_change(rig, "t.yaml", TOKEN("t", "eA=="));
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    rig_reported(rig);
+    rig_change(rig, "web.yaml", THING("www", "value: b"));
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\n");
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    rig_run(rig, 3000);
+    assert_string_equal(rig_reported(rig), "");
+    rig_tamper(rig, "DROP TRIGGER refusal");
+    rig_run(rig, 1100);
+    assert_string_equal(rig_reported(rig), "ADDED Token shop/t\n.\nWRITABLE\n");
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_int_equal(count_of(rig->logged.at, "the store cannot write"), 1);
+}
+
+static void secret_that_is_given_up_fails_no_more(void **state)
+{
+    struct rig *rig = *state;
+    rig_open(rig);
+    refuse_secrets(rig);
+    rig_change(rig, "t.yaml", TOKEN("t", "eA=="));
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    rig_take_away(rig, "t.yaml");
+    assert_string_equal(rig_check(rig, "store"), "ok");
+}
+
+// In its place stands a socket, which cannot be opened.
+static void hide(struct rig *rig, const char *path)
+{
+    AUTO_BUFFER aside = {0};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", rig->dir, path);
+    assert_in_range(length, 1, sizeof address.sun_path - 1);
+    buffer_printf(&aside, "%s/aside", rig->dir);
+    if (rig_has(rig, path))
+        assert_int_equal(rename(address.sun_path, aside.at), 0);
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(made, (const struct sockaddr *)&address, sizeof address), 0);
+    close(made);
+}
+
+static void show(struct rig *rig, const char *path)
+{
+    AUTO_BUFFER aside = {0};
+    AUTO_BUFFER full = {0};
+    buffer_printf(&aside, "%s/aside", rig->dir);
+    buffer_printf(&full, "%s/%s", rig->dir, path);
+    assert_int_equal(unlink(full.at), 0);
+    if (rig_has(rig, "aside"))
+        assert_int_equal(rename(aside.at, full.at), 0);
+}
+
+static void refused_documents_go_once_the_status_file_can_be_read(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a") "---\n{}\n");
+    rig_open(rig);
+    rig_run(rig, 200);
+    assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "broken 1"));
+    hide(rig, "web.yaml.status");
+    rig_change(rig, "web.yaml", THING("www", "value: a"));
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    show(rig, "web.yaml.status");
+    rig_run(rig, 2000);
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_null(strstr(rig_read(rig, "web.yaml.status"), "broken"));
+}
+
+static void refused_documents_come_once_the_status_file_can_be_read(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 200);
+    hide(rig, "web.yaml.status");
+    rig_change(rig, "web.yaml", THING("www", "value: a") "---\n{}\n");
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    show(rig, "web.yaml.status");
+    rig_run(rig, 2000);
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_non_null(strstr(rig_read(rig, "web.yaml.status"), "broken 1"));
+    assert_int_equal(count_of(rig->logged.at, "a document is refused"), 1);
+}
+
+static void status_file_that_cannot_be_read_fails_until_it_can_be(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 200);
+    hide(rig, "web.yaml.status");
+    rig_change(rig, "web.yaml", THING("www", "value: b"));
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    rig_reported(rig);
+    rig_change(rig, "api.yaml", THING("api", "value: b"));
+    rig_run(rig, 3000);
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/api\n.\n");
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    show(rig, "web.yaml.status");
+    rig_run(rig, 1100);
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\nWRITABLE\n");
+    assert_int_equal(count_of(rig->logged.at, "the store cannot write"), 1);
+}
+
+static void object_moves_once_its_new_status_file_can_be_read(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "a.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    assert_true(rig_patch(rig, rig_thing(rig, "www"), "{\"count\":1}"));
+    rig_run(rig, 200);
+    hide(rig, "b.yaml.status");
+    rig_write(rig, "b.yaml", THING("www", "value: a"));
+    rig_take_away(rig, "a.yaml");
+    rig_run(rig, 200);
+    assert_non_null(strstr(rig_read(rig, "a.yaml.status"), "count: 1"));
+    show(rig, "b.yaml.status");
+    rig_run(rig, 2000);
+    assert_non_null(strstr(rig_read(rig, "b.yaml.status"), "count: 1"));
+    assert_false(rig_has(rig, "a.yaml.status"));
+}
+
 // ---- two processes ------------------------------------------------------------------------------
 
 static void second_process_is_a_standby_that_writes_nothing(void **state)
@@ -890,6 +1029,12 @@ int main(void)
         CASE(claim_waits_while_the_disk_is_full),
         CASE(status_is_written_when_the_disk_has_room_again),
         CASE(deletion_that_cannot_be_written_is_told_later),
+        CASE(secret_that_cannot_be_written_fails_until_it_is_written),
+        CASE(secret_that_is_given_up_fails_no_more),
+        CASE(refused_documents_go_once_the_status_file_can_be_read),
+        CASE(refused_documents_come_once_the_status_file_can_be_read),
+        CASE(status_file_that_cannot_be_read_fails_until_it_can_be),
+        CASE(object_moves_once_its_new_status_file_can_be_read),
         CASE(second_process_is_a_standby_that_writes_nothing),
         CASE(standby_takes_over_with_what_the_leader_wrote),
         CASE(second_process_with_another_state_folder_stands_by_too),

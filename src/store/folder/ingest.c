@@ -44,12 +44,20 @@ static void write_broken(struct buffer *out, struct arena *arena, const struct d
     value_write_yaml(out, kept, 0);
 }
 
+// Something of the file could not be read or kept.
+static void read_again(struct folder *folder, const struct error *err)
+{
+    degraded_set(folder, DEGRADED_READING, err);
+    folder->pass.has_put_off = true;
+    schedule_again(folder, folder->pass.file, RETRY_MS);
+}
+
 static void keep_broken(struct folder *folder, struct text key, struct text body)
 {
     struct error err = {0};
     uint32_t file = folder->pass.file;
     if (!folder_keep(folder, file, key, 0, body, &err))
-        degraded_set(folder, DEGRADED_STATUS, &err);
+        read_again(folder, &err);
     folder->entries.files[file].flags |= FILE_HAS_BROKEN;
 }
 
@@ -84,6 +92,20 @@ static void take_rest(struct folder *folder)
     keep_broken(folder, buffer_text(&key), buffer_text(&body));
 }
 
+static bool drop_broken(struct folder *folder, uint32_t file, uint32_t number, struct error *err)
+{
+    for (;; number++) {
+        AUTO_BUFFER key = {0};
+        const struct status_file *status = folder_open_status(folder, file, err);
+        if (!status)
+            return false;
+        broken_key(&key, number);
+        if (!status_file_find(status, buffer_text(&key)))
+            return true;
+        folder_drop(folder, file, buffer_text(&key));
+    }
+}
+
 void ingest_end(struct folder *folder, uint32_t file)
 {
     struct error err = {0};
@@ -91,15 +113,9 @@ void ingest_end(struct folder *folder, uint32_t file)
     take_rest(folder);
     if (!(folder->entries.files[file].flags & FILE_HAS_BROKEN) && !folder->pass.is_load)
         return;
-    for (uint32_t number = folder->pass.broken + 1; folder->is_leading; number++) {
-        AUTO_BUFFER key = {0};
-        const struct status_file *status = folder_open_status(folder, file, &err);
-        broken_key(&key, number);
-        if (!status || !status_file_find(status, buffer_text(&key)))
-            break;
-        folder_drop(folder, file, buffer_text(&key));
-    }
-    if (!has_any)
+    if (folder->is_leading && !drop_broken(folder, file, folder->pass.broken + 1, &err))
+        read_again(folder, &err);
+    else if (!has_any)
         folder->entries.files[file].flags &= ~(uint32_t)FILE_HAS_BROKEN;
 }
 
@@ -153,12 +169,27 @@ static void note_move(struct folder *folder, const struct draft *draft, uint32_t
     write_back_move(folder, from, folder->pass.file, buffer_text(&key), draft->managed.version);
 }
 
+// The object of this document stays as it is, if there is one, until the file is read again.
+static void put_off(struct folder *folder, uint32_t id, const struct error *err)
+{
+    read_again(folder, err);
+    folder->pass.keeps = true;
+    if (id == ENTRY_NONE)
+        return;
+    // What it may have left has to be found gone again.
+    folder->entries.files[folder->entries.items[id].file].flags |= FILE_IS_UNSETTLED;
+    pass_mark(folder, id);
+}
+
 static void file_draft(struct folder *folder, struct draft *draft, uint32_t from, bool is_changed)
 {
     struct error err = {0};
     uint32_t file = folder->pass.file;
-    if ((is_changed || from != file) && !draft_keep(folder, draft, file, &err))
-        degraded_set(folder, DEGRADED_STATUS, &err);
+    if ((is_changed || from != file) && !draft_keep(folder, draft, file, &err)) {
+        struct object_ref_key key = subject_key(&draft->subject);
+        put_off(folder, entries_find(&folder->entries, &key), &err);
+        return;
+    }
     if (from != file && from != FILE_NONE)
         note_move(folder, draft, from);
     struct content_id body = managed_body_id(draft->arena, draft->managed.last_good);
@@ -211,17 +242,6 @@ static bool find_draft(struct folder *folder, struct draft *draft, uint32_t id, 
         return true;
     *from = folder->entries.items[id].file;
     return draft_load(folder, draft, id, err);
-}
-
-// The file has to be read again: something of it could not be kept.
-static void put_off(struct folder *folder, uint32_t id, enum degraded which,
-                    const struct error *err)
-{
-    degraded_set(folder, which, err);
-    if (id != ENTRY_NONE)
-        pass_mark(folder, id);
-    folder->pass.keeps = true;
-    schedule_again(folder, folder->pass.file, RETRY_MS);
 }
 
 static bool keep_secret(struct folder *folder, struct draft *draft, bool has_secret,
@@ -320,10 +340,9 @@ static void take_change(struct folder *folder, struct draft *draft, struct docum
     draft->managed.last_good = good;
     draft->managed.generation += change.is_body;
     if (is_new && !keep_secret(folder, draft, has_secret, &err)) {
-        put_off(folder, id, DEGRADED_SECRETS, &err);
+        put_off(folder, id, &err);
         return;
     }
-    degraded_clear(folder, DEGRADED_SECRETS);
     if (is_new)
         draft_step(folder, draft);
     file_draft(folder, draft, from, is_new || was_refused);
@@ -338,12 +357,10 @@ static void take_new(struct folder *folder, struct draft *draft, struct document
         ingest_broken(folder, draft->arena, document, "too many documents; at most 1000000");
         return;
     }
-    if (keep_secret(folder, draft, document->has_secret, &err)) {
-        degraded_clear(folder, DEGRADED_SECRETS);
+    if (keep_secret(folder, draft, document->has_secret, &err))
         file_draft(folder, draft, FILE_NONE, true);
-    } else {
-        put_off(folder, ENTRY_NONE, DEGRADED_SECRETS, &err);
-    }
+    else
+        put_off(folder, ENTRY_NONE, &err);
 }
 
 // The usual case: a file changed, and this document of it did not.
@@ -373,7 +390,7 @@ static void take_known(struct folder *folder, struct arena *arena, struct docume
     struct object_ref_key key = key_of(document);
     struct draft draft = draft_make(folder, arena, &key);
     if (!find_draft(folder, &draft, id, &from, &err)) {
-        put_off(folder, id, DEGRADED_STATUS, &err);
+        put_off(folder, id, &err);
         return;
     }
     if (document->state == DOCUMENT_GOOD) {

@@ -100,6 +100,7 @@ struct pass {
     uint32_t documents;             // in it, so far
     uint32_t broken;                // of these, without an object
     bool keeps;                     // what is broken in it may be any of its objects
+    bool has_put_off;               // something of this pass has to be read again
     struct buffer text;             // of it, as it stood there
     struct document_reader *reader; // NULL: no file is half read
 };
@@ -128,7 +129,7 @@ enum degraded {
     DEGRADED_WRITE_AHEAD,
     DEGRADED_STATE,
     DEGRADED_STATUS,
-    DEGRADED_SECRETS,
+    DEGRADED_READING, // a pass could not read or keep what it needs; the next one tries again
     DEGRADED_COUNT
 };
 

@@ -131,7 +131,7 @@ enum step load_index(struct folder *folder, int64_t until_ms)
         load_drop_doubles(&load->files);
     while (load->next < load->files.count) {
         if (!index_file(folder, load->files.items[load->next], &err)) {
-            degraded_set(folder, DEGRADED_STATUS, &err);
+            degraded_set(folder, DEGRADED_READING, &err);
             return STEP_FAILED;
         }
         if (++load->next % 16 == 0 && folder_now_ms(folder) >= until_ms) {
@@ -209,7 +209,7 @@ enum step load_merge(struct folder *folder, int64_t until_ms)
     bool is_read =
         state_each(&folder->state, STATE_ALL, (struct text){0}, merge_row, &merging, &merging.err);
     if (!is_read || merging.is_failed) {
-        degraded_set(folder, DEGRADED_STATUS, &merging.err);
+        degraded_set(folder, DEGRADED_READING, &merging.err);
         return STEP_FAILED;
     }
     if (folder->is_leading)

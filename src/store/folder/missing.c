@@ -125,22 +125,25 @@ void pass_drop_found(struct folder *folder)
 }
 
 // The last ones of the list, all or none.
-static bool act_on_some(struct folder *folder, int64_t until_ms, struct error *err)
+static bool act_on_some(struct folder *folder, int64_t until_ms)
 {
     __attribute__((cleanup(farewells_done))) struct farewells farewells = {.count = 0};
-    if (folder->missing.count && !lead_look(folder))
-        return error_set(err, FAULT_AGAIN, "SystemError", "%s",
-                         folder->degraded_texts[DEGRADED_LOST]);
+    struct error err = {0};
+    if (!lead_look(folder))
+        return false;
     struct id_list *missing = &folder->missing;
     size_t left = missing->count;
     while (left > 0 && farewells.count < CHUNK) {
         uint32_t id = missing->items[--left];
-        if (is_missing(folder, id) && !prepare(folder, &farewells, id, err))
+        if (is_missing(folder, id) && !prepare(folder, &farewells, id, &err)) {
+            degraded_set(folder, DEGRADED_READING, &err);
             return false;
+        }
         if (folder_now_ms(folder) >= until_ms)
             break;
     }
-    if (folder->is_leading && !write_ahead(folder, &farewells, err)) {
+    if (folder->is_leading && !write_ahead(folder, &farewells, &err)) {
+        degraded_set(folder, DEGRADED_WRITE_AHEAD, &err);
         write_back_probe_state(folder);
         return false;
     }
@@ -213,7 +216,6 @@ void folder_set_synced(struct folder *folder, bool is_synced, const char *why)
 
 enum step pass_finish(struct folder *folder, int64_t until_ms)
 {
-    struct error err = {0};
     if (is_suspicious(folder)) {
         folder_end_batch(folder);
         return STEP_DONE;
@@ -222,11 +224,8 @@ enum step pass_finish(struct folder *folder, int64_t until_ms)
     if (is_put_off && !folder->has_edits)
         schedule_retry(folder, DEBOUNCE_MS);
     while (folder->missing.count && !is_put_off) {
-        if (!act_on_some(folder, until_ms, &err)) {
-            if (!folder->is_lost)
-                degraded_set(folder, DEGRADED_WRITE_AHEAD, &err);
+        if (!act_on_some(folder, until_ms))
             return STEP_FAILED;
-        }
         if (folder->missing.count && folder_now_ms(folder) >= until_ms)
             return STEP_AGAIN;
     }

@@ -344,7 +344,7 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
     }
     while (load->next < load->files.count) {
         if (!take_orphans(&orphanage, load->files.items[load->next++], &err)) {
-            degraded_set(folder, DEGRADED_STATUS, &err);
+            degraded_set(folder, DEGRADED_READING, &err);
             return STEP_FAILED;
         }
         if (load->next < load->files.count && folder_now_ms(folder) >= until_ms)

@@ -21,6 +21,7 @@ void pass_begin(struct folder *folder, bool is_load)
         folder->entries.files[pass->queue.items[pass->next]].flags &= ~(uint32_t)FILE_IS_QUEUED;
     pass->number = pass->number == PASS_NUMBER_MAX ? 1 : pass->number + 1;
     pass->is_load = is_load;
+    pass->has_put_off = false;
     pass->queue.count = pass->next = 0;
 }
 

@@ -176,6 +176,8 @@ static void end_work(struct folder *folder, enum step result)
         schedule_retry(folder, folder->why ? UNREADABLE_RETRY_MS : RETRY_MS);
         return;
     }
+    if (!folder->pass.has_put_off)
+        degraded_clear(folder, DEGRADED_READING);
     if (folder->scan_error.fault == FAULT_NONE && folder->is_synced)
         lead_report(folder);
     clear_generated(folder);
