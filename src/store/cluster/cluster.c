@@ -321,11 +321,11 @@ static void write_deaths(const struct watch_counts *counts, int64_t now_ms, cons
                       watch_death_name((enum watch_death)i), (unsigned long long)counts->deaths[i]);
 }
 
-static void write_oversized(const struct watch_counts *counts, int64_t now_ms, const char *labels,
-                            const char *name, struct buffer *out)
+static void write_skipped(const struct watch_counts *counts, int64_t now_ms, const char *labels,
+                          const char *name, struct buffer *out)
 {
     (void)now_ms;
-    buffer_printf(out, "%s{%s} %llu\n", name, labels, (unsigned long long)counts->oversized);
+    buffer_printf(out, "%s{%s} %llu\n", name, labels, (unsigned long long)counts->skipped);
 }
 
 static const struct family families[] = {
@@ -336,7 +336,7 @@ static const struct family families[] = {
     {"signpost_watch_deaths_total", "counter", "Watches that ended otherwise than in time.",
      write_deaths},
     {"signpost_oversized_objects", "counter",
-     "Objects that were skipped: over 2 MiB, or deeper than 128 levels.", write_oversized},
+     "Objects that were skipped: over 2 MiB, or deeper than 128 levels.", write_skipped},
 };
 
 static void add_counts(struct watch_counts *total, const struct watch_counts *counts)
@@ -345,7 +345,7 @@ static void add_counts(struct watch_counts *total, const struct watch_counts *co
         total->relists[i] += counts->relists[i];
     for (int i = 0; i < DEATH_COUNT; i++)
         total->deaths[i] += counts->deaths[i];
-    total->oversized += counts->oversized;
+    total->skipped += counts->skipped;
     if (!total->last_event_ms || counts->last_event_ms < total->last_event_ms)
         total->last_event_ms = counts->last_event_ms;
 }

@@ -151,10 +151,10 @@ static bool is_watched(const struct feed *feed, const struct value *tree)
     return false;
 }
 
-static void on_pass_begin(void *context, bool is_back)
+static void on_pass_begin(void *context, bool has_gone_back)
 {
     struct feed *feed = context;
-    feed->is_back = is_back;
+    feed->has_gone_back = has_gone_back;
     cache_begin_pass(feed->cluster->store.cache, feed->type->kind, scope_of(feed));
 }
 
@@ -203,7 +203,7 @@ static void on_pass_end(void *context, bool may_sweep)
 {
     struct feed *feed = context;
     struct cluster *cluster = feed->cluster;
-    feed->is_back = false;
+    feed->has_gone_back = false;
     if (may_sweep)
         sweep(feed);
     cluster->sink.batch_end(cluster->sink.context);
@@ -232,7 +232,7 @@ static void on_object(void *context, bool is_deleted, const struct value *tree)
     else
         file_object(
             feed->cluster, feed->type, tree,
-            &(struct filing){.is_initial = !feed->was_synced, .may_go_back = feed->is_back});
+            &(struct filing){.is_initial = !feed->was_synced, .may_go_back = feed->has_gone_back});
 }
 
 static void on_batch_end(void *context)

@@ -25,8 +25,8 @@ struct feed {
     char *namespace_; // NULL: all
     struct watch *watch;
     bool was_synced;
-    bool is_unread; // it counts as synced although it may not be read
-    bool is_back;   // in this pass versions went back
+    bool is_unread;     // it counts as synced although it may not be read
+    bool has_gone_back; // in this pass versions went back
 };
 
 // An object that is watched by name.
@@ -40,7 +40,7 @@ struct named_watch {
     bool is_known;
     struct watch *watch; // NULL: it is looked at now and then
     bool is_met;         // seen in the listing under way
-    bool is_back;
+    bool has_gone_back;
     struct api_call *call;   // reads it once
     struct loop_timer timer; // until the next reading
     struct error fault;      // of the last reading

@@ -61,11 +61,11 @@ static void drop_object(struct named_watch *named)
 
 // ---- by a watch ---------------------------------------------------------------------------------
 
-static void on_pass_begin(void *context, bool is_back)
+static void on_pass_begin(void *context, bool has_gone_back)
 {
     struct named_watch *named = context;
     named->is_met = false;
-    named->is_back = is_back;
+    named->has_gone_back = has_gone_back;
 }
 
 static void on_object(void *context, bool is_deleted, const struct value *tree)
@@ -76,7 +76,8 @@ static void on_object(void *context, bool is_deleted, const struct value *tree)
         return;
     }
     named->is_met = true;
-    file_object(named->cluster, named->type, tree, &(struct filing){.may_go_back = named->is_back});
+    file_object(named->cluster, named->type, tree,
+                &(struct filing){.may_go_back = named->has_gone_back});
 }
 
 static void on_pass_end(void *context, bool may_sweep)

@@ -51,10 +51,10 @@ static void end_if_complete(struct cluster_read *read)
 
 // ---- what comes ---------------------------------------------------------------------------------
 
-static void ignore_begin(void *context, bool is_back)
+static void ignore_begin(void *context, bool has_gone_back)
 {
     (void)context;
-    (void)is_back;
+    (void)has_gone_back;
 }
 
 static void ignore_batch(void *context)

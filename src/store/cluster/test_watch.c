@@ -119,10 +119,10 @@ static void fill(struct random *random, void *out, size_t len)
     memcpy(out, &number, sizeof number);
 }
 
-static void handle_begin(void *context, bool is_back)
+static void handle_begin(void *context, bool has_gone_back)
 {
     struct bench *bench = context;
-    buffer_add_text(&bench->heard, is_back ? "begin-back " : "begin ");
+    buffer_add_text(&bench->heard, has_gone_back ? "begin-back " : "begin ");
 }
 
 static void handle_end(void *context, bool may_sweep)
@@ -386,7 +386,7 @@ static void go_live(struct bench *bench)
 // The same on a server without streaming lists: a watch that was opened at 20.
 static void go_live_by_list(struct bench *bench)
 {
-    bench->memory.no_stream_until_ms = INT64_MAX;
+    bench->memory.no_streaming_list_until_ms = INT64_MAX;
     open_zones(bench);
     expect_call(bench, AT_LIST);
     give(bench, PAGE("20", "", OBJECT("a", "11")));
@@ -452,7 +452,7 @@ static void a_server_without_streaming_lists_is_remembered_for_an_hour(void **st
     expect_call(&bench, AT_STREAM SHORTEST);
     refuse(&bench, 422);
     expect_call(&bench, AT_LIST);
-    assert_int_equal(bench.memory.no_stream_until_ms, now(&bench) + 3600000);
+    assert_int_equal(bench.memory.no_streaming_list_until_ms, now(&bench) + 3600000);
     assert_int_equal(relists(&bench, RELIST_FALLBACK), 1);
     give(&bench, PAGE("20", "", ""));
     say(&bench, EXPIRED);
@@ -460,7 +460,7 @@ static void a_server_without_streaming_lists_is_remembered_for_an_hour(void **st
     pass_ms(&bench, 59999);
     give(&bench, PAGE("20", "", ""));
     expect_call(&bench, AT_WATCH "20" SHORTEST);
-    bench.memory.no_stream_until_ms = now(&bench);
+    bench.memory.no_streaming_list_until_ms = now(&bench);
     pass_ms(&bench, 20000);
     say(&bench, EXPIRED);
     expect_call(&bench, AT_STREAM "20" SHORTEST);
@@ -492,7 +492,7 @@ static void without_the_end_mark_for_30_s_it_warns_and_falls_back(void **state)
     expect_call(&bench, AT_LIST);
     expect_logged(&bench, "WARN");
     expect_logged(&bench, "no end mark");
-    assert_int_equal(bench.memory.no_stream_until_ms, 0);
+    assert_int_equal(bench.memory.no_streaming_list_until_ms, 0);
     assert_int_equal(relists(&bench, RELIST_FALLBACK), 1);
     give(&bench, PAGE("20", "", OBJECT("a", "11")));
     expect_reported(&bench, "begin +a . +b . begin +a . end . ");
@@ -535,7 +535,7 @@ static void the_time_of_a_watch_is_drawn_between_5_and_10_minutes(void **state)
 static void pages_follow_their_token_alone(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_zones(&bench);
     expect_call(&bench, AT_LIST);
     assert_false(open_call(&bench)->is_watch);
@@ -554,7 +554,7 @@ static void pages_follow_their_token_alone(void **state)
 static void an_expired_page_is_followed_by_one_full_list_at_its_version(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, PAGE("20", "t1", OBJECT("a", "11")));
     expect_call(&bench, AT_LIST "&continue=t1");
@@ -569,7 +569,7 @@ static void an_expired_page_is_followed_by_one_full_list_at_its_version(void **s
 static void a_full_list_that_expires_too_is_followed_by_a_wait(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, PAGE("20", "t1", OBJECT("a", "11")));
     refuse(&bench, 410);
@@ -611,7 +611,7 @@ static void a_relist_begins_at_the_last_version_without_pages(void **state)
 static void a_list_that_breaks_off_sweeps_nothing(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_zones(&bench);
     say(&bench, "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":[" OBJECT("a", "11"));
     cut(&bench);
@@ -625,7 +625,7 @@ static void a_list_that_breaks_off_sweeps_nothing(void **state)
 static void a_list_is_given_a_minute_for_its_first_octet(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_zones(&bench);
     expect_call(&bench, AT_LIST);
     pass_ms(&bench, 59999);
@@ -638,7 +638,7 @@ static void a_list_is_given_a_minute_for_its_first_octet(void **state)
 static void a_table_is_no_list(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, "{\"kind\":\"Table\",\"metadata\":{\"resourceVersion\":\"20\"},\"rows\":[]}");
     expect_line(&bench, false, "the first list is under way: the server sent a Table, not a list");
@@ -648,7 +648,7 @@ static void a_table_is_no_list(void **state)
 static void a_list_without_a_version_is_none(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_zones(&bench);
     give(&bench, "{\"items\":[]}");
     expect_reported(&bench, "begin ");
@@ -1086,7 +1086,7 @@ static void garbage_in_a_streaming_list_is_told_apart_by_pages(void **state)
     expect_call_after(&bench, 800, AT_LIST);
     give(&bench, PAGE("20", "", OBJECT("a", "11") ",{\"broken\":}," OBJECT("b", "12")));
     expect_reported(&bench, "begin begin +a +b . end-unswept . ");
-    assert_int_equal(watch_counts(bench.watch)->oversized, 1);
+    assert_int_equal(watch_counts(bench.watch)->skipped, 1);
 }
 
 static void add_event_too_deep(struct buffer *out, const char *type)
@@ -1113,7 +1113,7 @@ static void what_is_too_deep_is_named_counted_and_holds_the_sweep(void **state)
     say(&bench, event.at);
     say(&bench, EVENT("ADDED", "b", "12") END_MARK("20"));
     expect_reported(&bench, "begin +a . +b end-unswept . ");
-    assert_int_equal(watch_counts(bench.watch)->oversized, 1);
+    assert_int_equal(watch_counts(bench.watch)->skipped, 1);
     expect_logged(&bench, "name=bomb");
     expect_logged(&bench, "namespace=shop");
     expect_logged(&bench, "nested too deep");
@@ -1126,7 +1126,7 @@ static void what_is_too_deep_is_named_counted_and_holds_the_sweep(void **state)
 static void what_is_too_large_in_a_list_is_skipped_by_itself(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     AUTO_BUFFER page = {0};
     open_zones(&bench);
     buffer_add_text(&page, "{\"metadata\":{\"resourceVersion\":\"20\"},\"items\":["
@@ -1190,7 +1190,7 @@ static void a_forbidden_watch_says_which_verb_to_add_and_tries_on(void **state)
 static void a_forbidden_list_in_a_namespace_says_so(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_watch(&bench, &(struct watch_options){.kind = &zone_kind, .namespace_ = "shop"});
     expect_call(&bench, "/kubi.zone/ns/shop/zones?limit=500");
     forbid(&bench, "User \"system:anonymous\" cannot list resource");
@@ -1283,7 +1283,7 @@ static void an_optional_kind_is_probed_in_silence(void **state)
 
 static void open_routes(struct bench *bench)
 {
-    bench->memory.no_stream_until_ms = INT64_MAX;
+    bench->memory.no_streaming_list_until_ms = INT64_MAX;
     open_watch(bench, &(struct watch_options){.kind = &route_kind, .is_dispensable = true});
 }
 
@@ -1364,7 +1364,7 @@ static void a_kind_that_vanishes_keeps_its_objects_and_is_not_ready(void **state
 {
     (void)state;
     BENCH bench = {0};
-    bench.memory.no_stream_until_ms = INT64_MAX;
+    bench.memory.no_streaming_list_until_ms = INT64_MAX;
     open_watch(&bench, &(struct watch_options){.kind = &zone_kind});
     give(&bench, PAGE("20", "", OBJECT("a", "11")));
     expect_reported(&bench, "begin +a . end . ");
@@ -1501,7 +1501,7 @@ static void one_object_is_streamed_by_its_name_and_some_by_their_labels(void **s
 static void one_object_is_got_and_watched_from_its_version(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_secret(&bench);
     expect_call(&bench, "//ns/shop/secrets/key");
     assert_false(open_call(&bench)->is_watch);
@@ -1518,7 +1518,7 @@ static void one_object_is_got_and_watched_from_its_version(void **state)
 static void one_object_whose_version_is_too_old_is_watched_from_the_cache(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     struct api_reply reply = {
         .is_ok = true, .status = 200, .body = TEXT(OBJECT("key", "7")), .cause = ""};
     open_secret(&bench);
@@ -1539,7 +1539,7 @@ static void one_object_whose_version_is_too_old_is_watched_from_the_cache(void *
 static void one_object_that_is_not_there_is_a_complete_pass(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_secret(&bench);
     miss(&bench);
     expect_reported(&bench, "begin end . ");
@@ -1555,7 +1555,7 @@ static void one_object_that_is_not_there_is_a_complete_pass(void **state)
 static void a_404_that_is_not_the_servers_own_proves_no_absence(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_secret(&bench);
     refuse(&bench, 404);
     expect_reported(&bench, "");
@@ -1565,7 +1565,7 @@ static void a_404_that_is_not_the_servers_own_proves_no_absence(void **state)
 static void a_position_never_learned_is_asked_for_again(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_secret(&bench);
     miss(&bench);
     say(&bench, EVENT("ADDED", "key", "9"));
@@ -1576,7 +1576,7 @@ static void a_position_never_learned_is_asked_for_again(void **state)
 static void one_object_that_may_not_be_got_names_the_verb(void **state)
 {
     (void)state;
-    BENCH bench = {.memory = {.no_stream_until_ms = INT64_MAX}};
+    BENCH bench = {.memory = {.no_streaming_list_until_ms = INT64_MAX}};
     open_secret(&bench);
     forbid(&bench, "no");
     expect_line(&bench, false,

@@ -17,8 +17,8 @@ enum {
     PROBE_JITTER_MS = 12 * SECOND_MS,
     ABSENT_AGAIN_MS = 250,
     ABSENCES_BELIEVED = 2, // a server that starts does not know its kinds for a moment
-    NO_STREAM_MS = 3600 * SECOND_MS,
-    STREAM_SILENCE_MS = 30 * SECOND_MS,
+    NO_STREAMING_LIST_MS = 3600 * SECOND_MS,
+    STREAMING_LIST_SILENCE_MS = 30 * SECOND_MS,
     LIST_SILENCE_MS = 60 * SECOND_MS,
     BEAT_SILENCE_MS = 150 * SECOND_MS,
     BEATS_NEEDED = 2,
@@ -27,7 +27,7 @@ enum {
     ACCEPTED_MS = 25 * SECOND_MS,
     EXPIRED_PAUSE_MS = 60 * SECOND_MS, // a position that expires again so soon waits
     BACK_PAUSE_MS = 60 * SECOND_MS,    // the same of versions that go back again
-    LEAN_OCTETS = 64 * 1024,           // a buffer that grew beyond is given back
+    TRIMMED_OCTETS = 64 * 1024,        // a buffer that grew beyond is given back
     HTTP_BAD_REQUEST = 400,
     HTTP_FORBIDDEN = 403,
     HTTP_NOT_FOUND = 404,
@@ -40,13 +40,13 @@ int64_t watch_now(const struct watch *watch)
     return loop_mono_ms(watch->options.world->loop);
 }
 
-static int64_t draw(struct watch *watch, int64_t ms)
+static int64_t jittered(struct watch *watch, int64_t ms)
 {
     return ms + (int64_t)random_below(watch->options.world->random, (uint64_t)ms);
 }
 
 // Lest all that were told to wait come back at once.
-static int64_t spread(struct watch *watch, int64_t ms)
+static int64_t retry_jitter(struct watch *watch, int64_t ms)
 {
     uint64_t most = (uint64_t)ms / 4;
     return most ? (int64_t)random_below(watch->options.world->random, most) : 0;
@@ -62,7 +62,7 @@ static void clear_trouble(struct watch *watch)
     buffer_clear(&watch->trouble);
 }
 
-void watch_mark_up(struct watch *watch)
+void watch_mark_accepted(struct watch *watch)
 {
     watch->is_missing = false;
     watch->absences = 0;
@@ -74,15 +74,15 @@ void watch_mark_up(struct watch *watch)
     clear_trouble(watch);
 }
 
-static bool is_stream(enum watch_phase phase)
+static bool is_watch(enum watch_phase phase)
 {
-    return phase == PHASE_STREAM || phase == PHASE_FOLLOW || phase == PHASE_LIVE;
+    return phase == PHASE_STREAMING_LIST || phase == PHASE_FOLLOW || phase == PHASE_LIVE;
 }
 
 static int64_t deadline(const struct watch *watch)
 {
-    if (watch->phase == PHASE_STREAM)
-        return watch->last_octet_ms + STREAM_SILENCE_MS;
+    if (watch->phase == PHASE_STREAMING_LIST)
+        return watch->last_octet_ms + STREAMING_LIST_SILENCE_MS;
     if (watch->phase == PHASE_LIST)
         return watch->last_octet_ms + LIST_SILENCE_MS;
     if (watch->bookmarks >= BEATS_NEEDED)
@@ -101,25 +101,25 @@ static void look_alive(void *context)
     int64_t now = watch_now(watch);
     if (now < deadline(watch)) {
         if (awaits_acceptance(watch) && now >= watch->opened_ms + ACCEPTED_MS)
-            watch_mark_up(watch);
-        watch_arm(watch);
+            watch_mark_accepted(watch);
+        watch_arm_deadline(watch);
         return;
     }
     struct error err = {0};
     error_set(&err, FAULT_AGAIN, "Silent", "the server said nothing for %lld s",
               (long long)((now - watch->last_octet_ms) / SECOND_MS));
-    if (watch->phase == PHASE_STREAM) {
+    if (watch->phase == PHASE_STREAMING_LIST) {
         watch_log(watch, LOG_WARN, "no end mark in a streaming list, falling back to pages",
                   err.text);
-        watch->no_stream_until_ms = now + NO_STREAM_MS;
-        watch_end(watch, HOW_NO_STREAM, &err);
+        watch->no_streaming_list_until_ms = now + NO_STREAMING_LIST_MS;
+        watch_end(watch, HOW_NO_STREAMING_LIST, &err);
         return;
     }
     watch->counts.deaths[DEATH_SILENT]++;
     watch_end(watch, HOW_AGAIN, &err);
 }
 
-void watch_arm(struct watch *watch)
+void watch_arm_deadline(struct watch *watch)
 {
     int64_t at = deadline(watch);
     int64_t accepted = watch->opened_ms + ACCEPTED_MS;
@@ -143,7 +143,7 @@ static void handle_piece(void *context, struct text piece)
     struct watch *watch = context;
     struct error err = {0};
     watch->last_octet_ms = watch_now(watch);
-    watch_mark_up(watch);
+    watch_mark_accepted(watch);
     bool ok = splitter_feed(watch->splitter, piece, &err);
     report_batch_end(watch);
     if (!ok)
@@ -152,27 +152,27 @@ static void handle_piece(void *context, struct text piece)
         watch_end(watch, watch->how, &watch->error);
 }
 
-bool watch_stop(struct watch *watch, enum watch_how how)
+bool watch_end_soon(struct watch *watch, enum watch_how how)
 {
     if (watch->how == HOW_NONE)
         watch->how = how;
     return false;
 }
 
-enum watch_how watch_how_behind(const struct watch *watch)
+enum watch_how watch_how_too_large(const struct watch *watch)
 {
-    bool is_pass = watch->phase == PHASE_STREAM || watch->phase == PHASE_LIST;
-    return is_pass && watch->from == FROM_ANY ? HOW_AGAIN : HOW_WENT_BACK;
+    bool is_pass = watch->phase == PHASE_STREAMING_LIST || watch->phase == PHASE_LIST;
+    return is_pass && watch->from == FROM_NEWEST ? HOW_AGAIN : HOW_WENT_BACK;
 }
 
 // A reply that is no 2xx, or a body that broke off.
-static enum watch_how judge(const struct watch *watch, const struct api_reply *reply)
+static enum watch_how judge_reply(const struct watch *watch, const struct api_reply *reply)
 {
     if (text_is(text_of(reply->cause), "ResourceVersionTooLarge"))
-        return watch_how_behind(watch);
+        return watch_how_too_large(watch);
     bool is_unknown = reply->status == HTTP_UNPROCESSABLE || reply->status == HTTP_BAD_REQUEST;
-    if (watch->phase == PHASE_STREAM && is_unknown)
-        return HOW_NO_STREAM;
+    if (watch->phase == PHASE_STREAMING_LIST && is_unknown)
+        return HOW_NO_STREAMING_LIST;
     if (reply->status == HTTP_GONE)
         return HOW_EXPIRED;
     if (reply->status == HTTP_FORBIDDEN)
@@ -184,11 +184,11 @@ static enum watch_how judge(const struct watch *watch, const struct api_reply *r
 
 static void handle_failure(struct watch *watch, const struct api_reply *reply)
 {
-    enum watch_how how = judge(watch, reply);
+    enum watch_how how = judge_reply(watch, reply);
     bool is_cut = !watch->down_ms && (reply->status == 0 || reply->status / 100 == 2);
-    if (how == HOW_NO_STREAM)
-        watch->options.memory->no_stream_until_ms = watch_now(watch) + NO_STREAM_MS;
-    if (is_cut && is_stream(watch->phase))
+    if (how == HOW_NO_STREAMING_LIST)
+        watch->options.memory->no_streaming_list_until_ms = watch_now(watch) + NO_STREAMING_LIST_MS;
+    if (is_cut && is_watch(watch->phase))
         watch->counts.deaths[DEATH_RESET]++;
     watch_end(watch, how, &reply->error);
 }
@@ -240,7 +240,7 @@ void watch_send(struct watch *watch, enum watch_phase phase, const char *path)
         .method = "GET",
         .path = path,
         .timeout_ms = is_get ? API_TIMEOUT_MS : API_FOREVER,
-        .is_watch = is_stream(phase),
+        .is_watch = is_watch(phase),
         .piece = is_get ? NULL : handle_piece,
     };
     watch->opened_ms = watch->last_octet_ms = watch_now(watch);
@@ -248,14 +248,14 @@ void watch_send(struct watch *watch, enum watch_phase phase, const char *path)
     watch->has_event = false;
     watch->call = api_send(watch->options.api, &request, handle_reply, watch);
     if (!is_get)
-        watch_arm(watch);
+        watch_arm_deadline(watch);
 }
 
-static bool may_stream(const struct watch *watch)
+static bool may_use_streaming_list(const struct watch *watch)
 {
     int64_t now = watch_now(watch);
-    return !watch->options.is_once && now >= watch->no_stream_until_ms &&
-           now >= watch->options.memory->no_stream_until_ms;
+    return !watch->options.is_once && now >= watch->no_streaming_list_until_ms &&
+           now >= watch->options.memory->no_streaming_list_until_ms;
 }
 
 static void open_next(void *context)
@@ -266,8 +266,8 @@ static void open_next(void *context)
         return;
     if (!watch->needs_pass)
         watch_open_live(watch);
-    else if (may_stream(watch))
-        watch_open_stream(watch);
+    else if (may_use_streaming_list(watch))
+        watch_open_streaming_list(watch);
     else if (watch->options.name)
         watch_open_get(watch);
     else
@@ -285,11 +285,11 @@ static int64_t next_backoff(struct watch *watch, const struct error *err)
 {
     int64_t now = watch_now(watch);
     if (watch->healthy_ms && now - watch->healthy_ms >= HEALTHY_MS)
-        watch->rests = 0;
+        watch->backoffs = 0;
     watch->healthy_ms = 0;
     int64_t reported = err->retry_ms < RETRY_MAX_MS ? err->retry_ms : RETRY_MAX_MS;
-    int64_t drawn = draw(watch, backoff_ms(BACKOFF_MS, BACKOFF_MAX_MS, ++watch->rests));
-    return drawn > reported ? drawn : reported + spread(watch, reported);
+    int64_t drawn = jittered(watch, backoff_ms(BACKOFF_MS, BACKOFF_MAX_MS, ++watch->backoffs));
+    return drawn > reported ? drawn : reported + retry_jitter(watch, reported);
 }
 
 static bool is_not_installed(const struct watch *watch)
@@ -300,17 +300,17 @@ static bool is_not_installed(const struct watch *watch)
 static int64_t next_delay(struct watch *watch, enum watch_how how, const struct error *err)
 {
     struct random *random = watch->options.world->random;
-    bool is_short = watch->options.is_dispensable || watch->options.is_once;
-    if (how == HOW_MISSING && is_short && !is_not_installed(watch))
-        return draw(watch, ABSENT_AGAIN_MS);
+    bool waits_briefly = watch->options.is_dispensable || watch->options.is_once;
+    if (how == HOW_MISSING && waits_briefly && !is_not_installed(watch))
+        return jittered(watch, ABSENT_AGAIN_MS);
     if (how == HOW_FORBIDDEN && watch->is_lasting)
-        return draw(watch, BACKOFF_MAX_MS);
+        return jittered(watch, BACKOFF_MAX_MS);
     if (is_not_installed(watch))
         return PROBE_MS + (int64_t)random_below(random, PROBE_JITTER_MS + 1);
     return next_backoff(watch, err);
 }
 
-static void fail(struct watch *watch, enum watch_how how, const struct error *err)
+static void retry_later(struct watch *watch, enum watch_how how, const struct error *err)
 {
     bool is_silent = how == HOW_MISSING && !watch->options.is_required && !watch->is_synced;
     if (!watch->down_ms)
@@ -329,7 +329,7 @@ static void fail(struct watch *watch, enum watch_how how, const struct error *er
 }
 
 // The server may have the kind in another version.
-static void miss(struct watch *watch, enum watch_how how, const struct error *err)
+static void try_next_version(struct watch *watch, enum watch_how how, const struct error *err)
 {
     const struct kind *kind = watch->options.kind;
     versions_try_behind(&watch->options.memory->versions, kind, watch->version);
@@ -338,7 +338,7 @@ static void miss(struct watch *watch, enum watch_how how, const struct error *er
         return;
     }
     watch->versions_tried = 0;
-    fail(watch, how, err);
+    retry_later(watch, how, err);
 }
 
 static void need_pass(struct watch *watch, enum watch_relist why, enum watch_from from)
@@ -349,70 +349,70 @@ static void need_pass(struct watch *watch, enum watch_relist why, enum watch_fro
 }
 
 // Where a pass goes on whose position the server does not have any more.
-static enum watch_from from_behind(const struct watch *watch)
+static enum watch_from from_after_expiry(const struct watch *watch)
 {
     if (watch->ended == PHASE_LIST && watch->page_token.len)
-        return FROM_PAGED;
+        return FROM_FIRST_PAGE;
     if (watch->needs_pass)
-        return FROM_ANY;
-    return watch->options.name && !may_stream(watch) ? FROM_CACHED : FROM_LAST;
+        return FROM_NEWEST;
+    return watch->options.name && !may_use_streaming_list(watch) ? FROM_CACHED : FROM_POSITION;
 }
 
-static void expire(struct watch *watch, enum watch_how how, const struct error *err)
+static void relist_expired(struct watch *watch, enum watch_how how, const struct error *err)
 {
-    bool is_first = watch->from == FROM_ANY && !watch->page_token.len;
-    bool is_late = watch->needs_pass && (is_first || watch->from == FROM_PAGED);
+    bool is_newest = watch->from == FROM_NEWEST && !watch->page_token.len;
+    bool has_nothing_newer = watch->needs_pass && (is_newest || watch->from == FROM_FIRST_PAGE);
     bool is_soon = !watch->needs_pass && watch->expired_ms &&
                    watch_now(watch) - watch->expired_ms < EXPIRED_PAUSE_MS;
     if (!watch->needs_pass)
         watch->expired_ms = watch_now(watch);
-    need_pass(watch, RELIST_EXPIRED, from_behind(watch));
-    if (is_late || is_soon)
-        fail(watch, how, err);
+    need_pass(watch, RELIST_EXPIRED, from_after_expiry(watch));
+    if (has_nothing_newer || is_soon)
+        retry_later(watch, how, err);
     else
         try_in(watch, 0);
 }
 
-static void go_back(struct watch *watch, enum watch_how how, const struct error *err)
+static void relist_gone_back(struct watch *watch, enum watch_how how, const struct error *err)
 {
     int64_t now = watch_now(watch);
-    bool is_soon = watch->back_ms && now - watch->back_ms < BACK_PAUSE_MS;
-    bool is_again = watch->is_back || is_soon;
-    watch->back_ms = now;
+    bool is_soon = watch->went_back_ms && now - watch->went_back_ms < BACK_PAUSE_MS;
+    bool is_again = watch->has_gone_back || is_soon;
+    watch->went_back_ms = now;
     watch_log(watch, LOG_WARN, "the server's versions went back, reading everything anew",
               err->text);
-    need_pass(watch, RELIST_TOO_LARGE, FROM_ANY);
-    watch->is_back = true;
+    need_pass(watch, RELIST_TOO_LARGE, FROM_NEWEST);
+    watch->has_gone_back = true;
     if (is_again)
-        fail(watch, how, err);
+        retry_later(watch, how, err);
     else
         try_in(watch, 0);
 }
 
-static enum watch_from from_last(const struct watch *watch)
+static enum watch_from from_again(const struct watch *watch)
 {
-    return watch->needs_pass ? watch->from : FROM_LAST;
+    return watch->needs_pass ? watch->from : FROM_POSITION;
 }
 
-static void drop_garbage(struct watch *watch, enum watch_how how, const struct error *err)
+static void relist_unreadable(struct watch *watch, enum watch_how how, const struct error *err)
 {
     watch->counts.deaths[DEATH_GARBAGE]++;
     watch_log(watch, LOG_WARN, "the server's answer cannot be read, reading everything anew",
               err->text);
     // In a list what cannot be read is skipped by itself.
-    if (watch->ended == PHASE_STREAM)
-        watch->no_stream_until_ms = watch_now(watch) + NO_STREAM_MS;
-    need_pass(watch, RELIST_UNREADABLE, from_last(watch));
-    fail(watch, how, err);
+    if (watch->ended == PHASE_STREAMING_LIST)
+        watch->no_streaming_list_until_ms = watch_now(watch) + NO_STREAMING_LIST_MS;
+    need_pass(watch, RELIST_UNREADABLE, from_again(watch));
+    retry_later(watch, how, err);
 }
 
-static void refuse(struct watch *watch, enum watch_how how, const struct error *err)
+static void relist(struct watch *watch, enum watch_how how, const struct error *err)
 {
-    need_pass(watch, RELIST_REFUSED, from_last(watch));
-    fail(watch, how, err);
+    need_pass(watch, RELIST_REFUSED, from_again(watch));
+    retry_later(watch, how, err);
 }
 
-static void fall_back(struct watch *watch, enum watch_how how, const struct error *err)
+static void relist_by_pages(struct watch *watch, enum watch_how how, const struct error *err)
 {
     (void)how;
     (void)err;
@@ -430,10 +430,16 @@ static void renew(struct watch *watch, enum watch_how how, const struct error *e
 void watch_end(struct watch *watch, enum watch_how how, const struct error *err)
 {
     static void (*const next[])(struct watch *, enum watch_how, const struct error *) = {
-        [HOW_NONE] = renew,     [HOW_RENEW] = renew,         [HOW_AGAIN] = fail,
-        [HOW_EXPIRED] = expire, [HOW_WENT_BACK] = go_back,   [HOW_UNREADABLE] = drop_garbage,
-        [HOW_REFUSED] = refuse, [HOW_NO_STREAM] = fall_back, [HOW_FORBIDDEN] = fail,
-        [HOW_MISSING] = miss,
+        [HOW_NONE] = renew,
+        [HOW_RENEW] = renew,
+        [HOW_AGAIN] = retry_later,
+        [HOW_EXPIRED] = relist_expired,
+        [HOW_WENT_BACK] = relist_gone_back,
+        [HOW_UNREADABLE] = relist_unreadable,
+        [HOW_RELIST] = relist,
+        [HOW_NO_STREAMING_LIST] = relist_by_pages,
+        [HOW_FORBIDDEN] = retry_later,
+        [HOW_MISSING] = try_next_version,
     };
     watch->ended = watch->phase;
     close_call(watch);
@@ -446,20 +452,20 @@ void watch_end(struct watch *watch, enum watch_how how, const struct error *err)
 void watch_begin_pass(struct watch *watch)
 {
     watch->has_unreadable = false;
-    watch->sink.pass_begin(watch->sink.context, watch->is_back);
+    watch->sink.pass_begin(watch->sink.context, watch->has_gone_back);
 }
 
 bool watch_end_pass(struct watch *watch, struct text position)
 {
-    if (!watch->is_back && watch_is_older(position, buffer_text(&watch->position))) {
+    if (!watch->has_gone_back && watch_is_older(position, buffer_text(&watch->position))) {
         error_set(&watch->error, FAULT_AGAIN, "WentBack", "version %.*s came after %s",
                   TEXT_ARGS(position), watch->position.at);
-        return watch_stop(watch, HOW_WENT_BACK);
+        return watch_end_soon(watch, HOW_WENT_BACK);
     }
     buffer_clear(&watch->position);
     buffer_add(&watch->position, position.at, position.len);
     watch->needs_pass = false;
-    watch->is_back = false;
+    watch->has_gone_back = false;
     watch->is_synced = true;
     clear_trouble(watch);
     watch->sink.pass_end(watch->sink.context, !watch->has_unreadable);
@@ -486,15 +492,15 @@ static struct text drop_managed_fields(struct watch *watch, struct text document
     size_t len = split_measure((struct text){at, (size_t)(end - at)});
     if (len == 0)
         return document;
-    if (watch->lean.capacity > LEAN_OCTETS)
-        buffer_done(&watch->lean);
-    buffer_clear(&watch->lean);
-    buffer_add(&watch->lean, document.at, (size_t)(at + 1 - document.at));
-    buffer_add(&watch->lean, at + len - 1, (size_t)(end - at) - len + 1);
-    return buffer_text(&watch->lean);
+    if (watch->trimmed.capacity > TRIMMED_OCTETS)
+        buffer_done(&watch->trimmed);
+    buffer_clear(&watch->trimmed);
+    buffer_add(&watch->trimmed, document.at, (size_t)(at + 1 - document.at));
+    buffer_add(&watch->trimmed, at + len - 1, (size_t)(end - at) - len + 1);
+    return buffer_text(&watch->trimmed);
 }
 
-struct value *watch_read(struct watch *watch, struct text document, struct error *err)
+struct value *watch_read_document(struct watch *watch, struct text document, struct error *err)
 {
     // An event stands around its object.
     static const struct value_limits limits = {
@@ -532,13 +538,13 @@ struct watch *watch_new(const struct watch_options *options, const struct watch_
 {
     struct watch *watch = mem_new_of(struct watch);
     watch->options = *options;
-    watch->options.namespace_ = watch->namespace_ = copy_or_null(options->namespace_);
-    watch->options.name = watch->object_name = copy_or_null(options->name);
+    watch->options.namespace_ = watch->namespace_copy = copy_or_null(options->namespace_);
+    watch->options.name = watch->name_copy = copy_or_null(options->name);
     watch->sink = *sink;
     watch->arena = arena_new();
     watch->needs_pass = true;
-    buffer_add_text(&watch->name, "watch-");
-    watch_name(watch, &watch->name);
+    buffer_add_text(&watch->check_name, "watch-");
+    watch_write_kind(watch, &watch->check_name);
     return watch;
 }
 
@@ -557,13 +563,13 @@ void watch_free(struct watch *watch)
     loop_timer_cancel(watch->options.world->loop, &watch->next);
     arena_free(watch->arena);
     struct buffer *buffers[] = {
-        &watch->position, &watch->page_token, &watch->page_position, &watch->lean,
-        &watch->trouble,  &watch->name,       &watch->text,
+        &watch->position, &watch->page_token, &watch->page_position, &watch->trimmed,
+        &watch->trouble,  &watch->check_name, &watch->check_text,
     };
     for (size_t i = 0; i < COUNT_OF(buffers); i++)
         buffer_done(buffers[i]);
-    free(watch->namespace_);
-    free(watch->object_name);
+    free(watch->namespace_copy);
+    free(watch->name_copy);
     free(watch);
 }
 

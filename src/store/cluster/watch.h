@@ -20,9 +20,9 @@ struct watch;
 
 struct watch_sink {
     // A pass through all objects begins: what it does not bring until its end is not there.
-    // `is_back`: the server's versions went back (it was restored), so that an older one may be the
-    // newer state. One that fails half-way has no end; the next begins anew.
-    void (*pass_begin)(void *context, bool is_back);
+    // `has_gone_back`: the server's versions went back (it was restored), so that an older one may
+    // be the newer state. One that fails half-way has no end; the next begins anew.
+    void (*pass_begin)(void *context, bool has_gone_back);
     // It is complete. `may_sweep` is false when an object in it could not be read.
     void (*pass_end)(void *context, bool may_sweep);
     // ADDED or MODIFIED (no difference is made), or DELETED with the last state. The tree lives for
@@ -54,7 +54,7 @@ struct watch_options {
 
 // What was learned of a server: it refuses streaming lists until then; its versions of kinds.
 struct watch_memory {
-    int64_t no_stream_until_ms;
+    int64_t no_streaming_list_until_ms;
     struct versions versions;
 };
 
@@ -85,7 +85,7 @@ enum watch_death { DEATH_SILENT, DEATH_RESET, DEATH_ENDED, DEATH_GARBAGE, DEATH_
 struct watch_counts {
     uint64_t relists[RELIST_COUNT];
     uint64_t deaths[DEATH_COUNT];
-    uint64_t oversized;    // objects too large or too deep, and items that cannot be read
+    uint64_t skipped;      // objects too large or too deep, and items that cannot be read
     int64_t last_event_ms; // mono; 0: never
 };
 const char *watch_relist_name(enum watch_relist reason); // "expired", ...

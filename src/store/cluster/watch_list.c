@@ -22,9 +22,9 @@ static void open_page(struct watch *watch)
     AUTO_BUFFER path = {0};
     watch_add_path(watch, &path);
     bool is_first = watch->page_token.len == 0;
-    if (is_first && watch->from == FROM_PAGED)
+    if (is_first && watch->from == FROM_FIRST_PAGE)
         add_not_older(&path, buffer_text(&watch->page_position));
-    else if (is_first && watch->from == FROM_LAST && watch->position.len)
+    else if (is_first && watch->from == FROM_POSITION && watch->position.len)
         add_not_older(&path, buffer_text(&watch->position));
     else
         add_page(watch, &path);
@@ -50,7 +50,7 @@ bool watch_handle_item(void *context, struct text document)
 {
     struct watch *watch = context;
     struct error err = {0};
-    const struct value *object = watch_read(watch, document, &err);
+    const struct value *object = watch_read_document(watch, document, &err);
     if (!object) {
         watch_handle_skipped(watch, document, err.text);
         return true;
@@ -71,7 +71,7 @@ static bool read_frame(struct watch *watch, struct error *err)
 {
     if (!splitter_is_done(watch->splitter))
         return error_set(err, FAULT_AGAIN, "CutList", "the list ended before it was complete");
-    const struct value *frame = watch_read(watch, splitter_frame(watch->splitter), err);
+    const struct value *frame = watch_read_document(watch, splitter_frame(watch->splitter), err);
     if (!frame)
         return false;
     if (text_is(value_text_at(frame, "kind"), "Table"))
@@ -109,7 +109,7 @@ static bool handle_one(struct watch *watch, struct text body, struct text *posit
     watch_begin_pass(watch);
     if (!body.at)
         return true;
-    const struct value *object = watch_read(watch, body, err);
+    const struct value *object = watch_read_document(watch, body, err);
     if (!object)
         return false;
     *position = value_text_at(object, "metadata.resourceVersion");

@@ -11,47 +11,47 @@
 // watch_list.c reads lists and single objects; watch_text.c says what goes on.
 
 enum watch_phase {
-    PHASE_DOWN,   // waits for the next try
-    PHASE_STREAM, // a streaming list whose end mark has not come
-    PHASE_LIST,   // a page of a list, or a whole one
-    PHASE_GET,    // the one object
-    PHASE_FOLLOW, // a plain watch at "0" whose position is not known yet
-    PHASE_LIVE,   // a watch
+    PHASE_DOWN,           // waits for the next try
+    PHASE_STREAMING_LIST, // a streaming list whose end mark has not come
+    PHASE_LIST,           // a page of a list, or a whole one
+    PHASE_GET,            // the one object
+    PHASE_FOLLOW,         // a plain watch at "0" whose position is not known yet
+    PHASE_LIVE,           // a watch
 };
 
 // What a pass asks for.
 enum watch_from {
-    FROM_ANY,    // the newest, as the server has it
-    FROM_LAST,   // not older than our position
-    FROM_PAGED,  // not older than the first page of the list that broke off
+    FROM_NEWEST,     // the newest, as the server has it
+    FROM_POSITION,   // not older than our position
+    FROM_FIRST_PAGE, // not older than the first page of the list that broke off
     FROM_CACHED, // the one object as the server's cache has it: its own version is too old to watch
 };
 
 // Why a call is over, and what comes next.
 enum watch_how {
     HOW_NONE,
-    HOW_RENEW,      // at once the same again
-    HOW_AGAIN,      // the same again, after a while
-    HOW_EXPIRED,    // a pass: our position is too old
-    HOW_WENT_BACK,  // a pass at the newest: the server's versions went back
-    HOW_UNREADABLE, // a pass: what came is no JSON, or no event
-    HOW_REFUSED,    // a pass: an ERROR event of another kind
-    HOW_NO_STREAM,  // a pass by list
-    HOW_FORBIDDEN,  // the same again, once it is believed after 30 s
-    HOW_MISSING,    // the kind is not installed
+    HOW_RENEW,             // at once the same again
+    HOW_AGAIN,             // the same again, after a while
+    HOW_EXPIRED,           // a pass: our position is too old
+    HOW_WENT_BACK,         // a pass at the newest: the server's versions went back
+    HOW_UNREADABLE,        // a pass: what came is no JSON, or no event
+    HOW_RELIST,            // a pass: an ERROR event of another kind
+    HOW_NO_STREAMING_LIST, // a pass by list
+    HOW_FORBIDDEN,         // the same again, once it is believed after 30 s
+    HOW_MISSING,           // the kind is not installed
 };
 
 struct watch {
     struct watch_options options; // namespace_ and name are these copies
-    char *namespace_;
-    char *object_name;
+    char *namespace_copy;
+    char *name_copy;
     struct watch_sink sink;
     struct watch_counts counts;
-    struct arena *arena; // of one document
-    struct buffer lean;  // the document without what nobody keeps
-    struct error error;  // of the document that ends the call
-    enum watch_how how;  // HOW_NONE: go on
-    bool has_reported;   // the sink heard something in this piece
+    struct arena *arena;   // of one document
+    struct buffer trimmed; // the document without what nobody keeps
+    struct error error;    // of the document that ends the call
+    enum watch_how how;    // HOW_NONE: go on
+    bool has_reported;     // the sink heard something in this piece
 
     enum watch_phase phase;
     enum watch_phase ended; // of the call that ended last
@@ -68,15 +68,15 @@ struct watch {
     struct buffer position;
     bool needs_pass;
     enum watch_from from;
-    bool is_back;
-    int64_t no_stream_until_ms; // for this watch alone
-    bool has_unreadable;        // in this pass
+    bool has_gone_back;
+    int64_t no_streaming_list_until_ms; // for this watch alone
+    bool has_unreadable;                // in this pass
     struct buffer page_token;
     struct buffer page_position; // of the first page
     int64_t expired_ms;          // when our position did last; 0: never
-    int64_t back_ms;             // when versions went back last; 0: never
+    int64_t went_back_ms;        // when versions went back last; 0: never
 
-    unsigned rests;          // since it was last well for long
+    unsigned backoffs;       // since it was last well for long
     int64_t healthy_ms;      // since then nothing failed; 0: it did
     unsigned failures;       // in a row
     unsigned refusals;       // 403 in a row
@@ -90,31 +90,31 @@ struct watch {
     bool is_lasting; // the trouble is nothing that passes by itself
     bool has_unknown_type;
     struct buffer trouble; // what keeps us from watching; empty: nothing
-    struct buffer name;    // of the check
-    struct buffer text;    // of the check
+    struct buffer check_name;
+    struct buffer check_text;
 };
 
 // Stops the documents of this piece: the call ends in this way. The first way counts.
-bool watch_stop(struct watch *watch, enum watch_how how);
+bool watch_end_soon(struct watch *watch, enum watch_how how);
 // The server says that its versions do not reach as far as was asked for. One that was asked for no
 // version is slow to read its own store: it is tried again later.
-enum watch_how watch_how_behind(const struct watch *watch);
+enum watch_how watch_how_too_large(const struct watch *watch);
 void watch_end(struct watch *watch, enum watch_how how, const struct error *err);
 // An octet of it came, or it has been open for long.
-void watch_mark_up(struct watch *watch);
-void watch_arm(struct watch *watch);
+void watch_mark_accepted(struct watch *watch);
+void watch_arm_deadline(struct watch *watch);
 void watch_send(struct watch *watch, enum watch_phase phase, const char *path);
 void watch_begin_pass(struct watch *watch);
 // `position` may be absent: none is known.
 bool watch_end_pass(struct watch *watch, struct text position);
 int64_t watch_now(const struct watch *watch);
-struct value *watch_read(struct watch *watch, struct text document, struct error *err);
+struct value *watch_read_document(struct watch *watch, struct text document, struct error *err);
 // Both are numbers, and `a` is the smaller.
 bool watch_is_older(struct text a, struct text b);
 // The path of the collection, "?" and the selector of the one object.
 void watch_add_path(const struct watch *watch, struct buffer *out);
 
-void watch_open_stream(struct watch *watch);
+void watch_open_streaming_list(struct watch *watch);
 void watch_open_live(struct watch *watch);
 bool watch_handle_event(void *context, struct text document);
 void watch_handle_stream_end(struct watch *watch);
@@ -130,4 +130,4 @@ void watch_set_trouble(struct watch *watch, enum watch_how how, const struct err
 void watch_log_failure(struct watch *watch, const struct error *err);
 void watch_log(const struct watch *watch, enum log_level level, const char *message,
                const char *error);
-void watch_name(const struct watch *watch, struct buffer *out); // "zones.kubi.zone"
+void watch_write_kind(const struct watch *watch, struct buffer *out); // "zones.kubi.zone"

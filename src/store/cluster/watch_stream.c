@@ -10,17 +10,17 @@ static void add_timeout(struct watch *watch, struct buffer *path)
     buffer_printf(path, "&timeoutSeconds=%lld", (long long)timeout_s);
 }
 
-void watch_open_stream(struct watch *watch)
+void watch_open_streaming_list(struct watch *watch)
 {
     AUTO_BUFFER path = {0};
     watch_add_path(watch, &path);
     buffer_add_text(&path, "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
                            "&allowWatchBookmarks=true&resourceVersion=");
-    if (watch->from == FROM_LAST)
+    if (watch->from == FROM_POSITION)
         api_query_escape(&path, buffer_text(&watch->position));
     add_timeout(watch, &path);
     watch_begin_pass(watch);
-    watch_send(watch, PHASE_STREAM, path.at);
+    watch_send(watch, PHASE_STREAMING_LIST, path.at);
 }
 
 void watch_open_live(struct watch *watch)
@@ -51,7 +51,7 @@ static bool follow_position(struct watch *watch, struct text position)
     if (watch_is_older(position, buffer_text(&watch->position))) {
         error_set(&watch->error, FAULT_AGAIN, "WentBack", "version %.*s came after %s",
                   TEXT_ARGS(position), watch->position.at);
-        return watch_stop(watch, HOW_WENT_BACK);
+        return watch_end_soon(watch, HOW_WENT_BACK);
     }
     buffer_clear(&watch->position);
     buffer_add(&watch->position, position.at, position.len);
@@ -61,8 +61,8 @@ static bool follow_position(struct watch *watch, struct text position)
 static bool go_live(struct watch *watch)
 {
     watch->phase = PHASE_LIVE;
-    watch_mark_up(watch);
-    watch_arm(watch);
+    watch_mark_accepted(watch);
+    watch_arm_deadline(watch);
     return true;
 }
 
@@ -100,7 +100,7 @@ static bool handle_bookmark(struct watch *watch, const struct value *object)
     bool is_end = is_end_mark(object);
     if (watch->phase != PHASE_LIVE && is_end)
         return watch_end_pass(watch, position) && go_live(watch);
-    if (watch->phase == PHASE_STREAM)
+    if (watch->phase == PHASE_STREAMING_LIST)
         return true;
     if (!follow_position(watch, position))
         return false;
@@ -121,7 +121,7 @@ static enum watch_how judge_status(int64_t code, struct text reason)
 {
     if (code == 410 || text_is(reason, "Expired") || text_is(reason, "Gone"))
         return HOW_EXPIRED;
-    return code == 429 || code == 500 ? HOW_AGAIN : HOW_REFUSED;
+    return code == 429 || code == 500 ? HOW_AGAIN : HOW_RELIST;
 }
 
 static bool handle_error(struct watch *watch, const struct value *status)
@@ -133,8 +133,8 @@ static bool handle_error(struct watch *watch, const struct value *status)
     int64_t retry_s = value_int_at(status, "details.retryAfterSeconds", 0);
     watch->error.retry_ms = retry_s > 0 && retry_s < 3600 ? retry_s * 1000 : 0;
     if (has_cause(status, "ResourceVersionTooLarge"))
-        return watch_stop(watch, watch_how_behind(watch));
-    return watch_stop(watch, judge_status(code, reason));
+        return watch_end_soon(watch, watch_how_too_large(watch));
+    return watch_end_soon(watch, judge_status(code, reason));
 }
 
 static bool handle_unknown(struct watch *watch, struct text type)
@@ -166,14 +166,14 @@ static bool handle_typed(struct watch *watch, struct text type, const struct val
 bool watch_handle_event(void *context, struct text document)
 {
     struct watch *watch = context;
-    const struct value *event = watch_read(watch, document, &watch->error);
+    const struct value *event = watch_read_document(watch, document, &watch->error);
     if (!event)
-        return watch_stop(watch, HOW_UNREADABLE);
+        return watch_end_soon(watch, HOW_UNREADABLE);
     struct text type = value_text_at(event, "type");
     const struct value *object = value_find(event, "object");
     if (!type.at || !object || object->type != VALUE_MAP) {
         error_set(&watch->error, FAULT_AGAIN, "InvalidEvent", "an event without type or object");
-        return watch_stop(watch, HOW_UNREADABLE);
+        return watch_end_soon(watch, HOW_UNREADABLE);
     }
     if (!text_is(type, "ERROR")) {
         watch->has_event = true;
@@ -185,18 +185,18 @@ bool watch_handle_event(void *context, struct text document)
 void watch_handle_stream_end(struct watch *watch)
 {
     struct error err = {0};
-    bool is_short = watch_now(watch) - watch->opened_ms < SHORT_MS && !watch->has_event;
+    bool has_ended_at_once = watch_now(watch) - watch->opened_ms < SHORT_MS && !watch->has_event;
     if (!splitter_is_done(watch->splitter)) {
         error_set(&err, FAULT_AGAIN, "CutEvent", "the stream ended within an event");
         watch_end(watch, HOW_UNREADABLE, &err);
         return;
     }
-    if (watch->phase != PHASE_STREAM && !is_short) {
+    if (watch->phase != PHASE_STREAMING_LIST && !has_ended_at_once) {
         watch_end(watch, HOW_RENEW, &err);
         return;
     }
     watch->counts.deaths[DEATH_ENDED]++;
     error_set(&err, FAULT_AGAIN, "Ended", "the server ended the watch %s",
-              watch->phase == PHASE_STREAM ? "before its list was complete" : "at once");
+              watch->phase == PHASE_STREAMING_LIST ? "before its list was complete" : "at once");
     watch_end(watch, HOW_AGAIN, &err);
 }

@@ -5,7 +5,7 @@
 // A server that starts forbids everything for a moment: a few refusals are waited out.
 enum { UNSYNCED_MS = 120 * 1000, REFUSALS_BELIEVED = 3 };
 
-void watch_name(const struct watch *watch, struct buffer *out)
+void watch_write_kind(const struct watch *watch, struct buffer *out)
 {
     const struct kind *kind = watch->options.kind;
     buffer_printf(out, "%s%s%s", kind->plural, kind->group[0] ? "." : "", kind->group);
@@ -15,7 +15,7 @@ void watch_log(const struct watch *watch, enum log_level level, const char *mess
                const char *error)
 {
     AUTO_BUFFER name = {0};
-    watch_name(watch, &name);
+    watch_write_kind(watch, &name);
     struct text position = buffer_text(&watch->position);
     log_line(watch->options.log, level, message, LOG_TEXT("kind", name.at),
              LOG_TEXT("namespace", watch->options.namespace_),
@@ -29,8 +29,8 @@ void watch_log_failure(struct watch *watch, const struct error *err)
 {
     unsigned failures = watch->failures;
     bool is_news = watch->is_lasting && watch->refusals == REFUSALS_BELIEVED;
-    bool is_short = watch->is_synced && watch_now(watch) - watch->down_ms < UNSYNCED_MS;
-    bool is_calm = (is_short || watch->refusals) && !watch->is_lasting;
+    bool is_brief = watch->is_synced && watch_now(watch) - watch->down_ms < UNSYNCED_MS;
+    bool is_calm = (is_brief || watch->refusals) && !watch->is_lasting;
     if (watch->refusals && watch->options.is_dispensable && !is_news)
         return;
     if (!is_news && (is_calm ? failures > 1 : failures & (failures - 1)))
@@ -51,8 +51,8 @@ static void say_where(const struct watch *watch, struct buffer *out)
 static void say_forbidden(const struct watch *watch, struct buffer *out, const struct error *err)
 {
     static const char *const verbs[] = {
-        [PHASE_DOWN] = "watch", [PHASE_STREAM] = "watch", [PHASE_LIST] = "list",
-        [PHASE_GET] = "get",    [PHASE_FOLLOW] = "watch", [PHASE_LIVE] = "watch",
+        [PHASE_DOWN] = "watch", [PHASE_STREAMING_LIST] = "watch", [PHASE_LIST] = "list",
+        [PHASE_GET] = "get",    [PHASE_FOLLOW] = "watch",         [PHASE_LIVE] = "watch",
     };
     const char *verb = verbs[watch->ended];
     if (watch->options.is_once) {
@@ -68,7 +68,7 @@ static void say_forbidden(const struct watch *watch, struct buffer *out, const s
 
 static void say_missing(const struct watch *watch, struct buffer *out)
 {
-    watch_name(watch, out);
+    watch_write_kind(watch, out);
     buffer_add_text(out, watch->options.kind->is_foreign
                              ? " is not installed: install its custom resource definition"
                              : " is not installed: run `signpost manifests --crd | kubectl apply "
@@ -154,13 +154,13 @@ void watch_handle_skipped(void *context, struct text head, const char *why)
     if (watch->phase != PHASE_LIST)
         root = find_map(root, end, "object");
     const char *metadata = find_map(root, end, "metadata");
-    watch_name(watch, &kind);
+    watch_write_kind(watch, &kind);
     watch->has_unreadable = true;
     watch->has_event = true;
-    watch->counts.oversized++;
+    watch->counts.skipped++;
     if (watch->phase != PHASE_LIST && text_is(find_string(head.at + 1, end, "type"), "DELETED")) {
         error_set(&watch->error, FAULT_AGAIN, "Skipped", "a deletion is %s", why);
-        watch_stop(watch, HOW_REFUSED);
+        watch_end_soon(watch, HOW_RELIST);
     }
     log_line(
         watch->options.log, LOG_WARN, "an object is skipped, what it was stays",
@@ -193,15 +193,15 @@ struct store_check watch_check(struct watch *watch)
 {
     int64_t now = watch_now(watch);
     bool ok = is_ok(watch, now);
-    buffer_clear(&watch->text);
+    buffer_clear(&watch->check_text);
     if (ok)
-        buffer_add_text(&watch->text, watch->is_missing ? "not installed" : "ok");
+        buffer_add_text(&watch->check_text, watch->is_missing ? "not installed" : "ok");
     else
-        say_state(watch, now, &watch->text);
-    return (struct store_check){.name = watch->name.at,
+        say_state(watch, now, &watch->check_text);
+    return (struct store_check){.name = watch->check_name.at,
                                 .is_ok = ok,
                                 .is_advice = watch->options.is_dispensable,
-                                .text = watch->text.at};
+                                .text = watch->check_text.at};
 }
 
 const char *watch_relist_name(enum watch_relist reason)

@@ -164,10 +164,10 @@ static void take(struct seen *seen, const struct value *tree)
         take_configuration(keeper, tree);
 }
 
-static void pass_begin(void *context, bool is_back)
+static void pass_begin(void *context, bool has_gone_back)
 {
     struct seen *seen = context;
-    (void)is_back;
+    (void)has_gone_back;
     seen->is_met = false;
 }
 
