@@ -547,7 +547,7 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
     cluster->own_namespace = mem_copy_text(options->own_namespace);
     cluster->api = api_new(world, log, options->access);
     cluster->kube_events =
-        kube_events_new(world, log, cluster->api, &cluster->memory.versions, options->instance);
+        kube_events_new(world, log, cluster->api, &cluster->memory.api_versions, options->instance);
     cluster->writes.window = options->max_in_flight;
     cluster->writes.tokens = options->burst;
     cluster->writes.filled_ms = loop_mono_ms(world->loop);

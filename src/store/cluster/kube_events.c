@@ -72,7 +72,7 @@ struct kube_events {
     struct world world;
     struct log *log;
     struct api *api;
-    const struct versions *versions;
+    const struct api_versions *versions;
     char *instance;
     struct recent *series;
     struct recent *budgets;
@@ -418,7 +418,7 @@ static void queue_event(struct kube_events *events, uint64_t key, const struct k
     struct item *item = mem_new_of(struct item);
     int64_t unix_ns = unix_ms * NS_PER_MS;
     events->unix_ns = unix_ns > events->unix_ns ? unix_ns : events->unix_ns + 1;
-    versions_write(&version, events->versions, event->regarding->kind);
+    api_versions_write(&version, events->versions, event->regarding->kind);
     kube_event_write_rest(&rest, event, version.at, events->instance, unix_ms * US_PER_MS);
     item->series = key;
     item->regarded = strndup(regarded.at, regarded.len);
@@ -515,7 +515,7 @@ static void flush_late(void *context)
 }
 
 struct kube_events *kube_events_new(const struct world *world, struct log *log, struct api *api,
-                                    const struct versions *versions, const char *instance)
+                                    const struct api_versions *versions, const char *instance)
 {
     struct kube_events *events = mem_new_of(struct kube_events);
     events->world = *world;

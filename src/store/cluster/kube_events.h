@@ -4,7 +4,7 @@
 #include "base/right.h"
 #include "io/world.h"
 #include "store/cluster/api.h"
-#include "store/cluster/versions.h"
+#include "store/cluster/api_versions.h"
 #include "store/store.h"
 
 // Sends Events (events.k8s.io/v1). It never delays its caller and never fails; Events beyond the
@@ -18,7 +18,7 @@
 struct kube_events;
 // `instance`: reportingInstance. `versions` are borrowed.
 struct kube_events *kube_events_new(const struct world *world, struct log *log, struct api *api,
-                                    const struct versions *versions, const char *instance);
+                                    const struct api_versions *versions, const char *instance);
 void kube_events_free(struct kube_events *events);
 void kube_events_add(struct kube_events *events, const struct kube_event *event);
 // Sends what waits, then calls `done`, perhaps from within and after `deadline_ms` at the latest.

@@ -120,7 +120,7 @@ static int set_up(void **state)
         (struct api){.loop = bench->loop, .serve = serve, .delay = delay, .context = bench};
     bench->log = log_new(&sink, LOG_TEXTUAL, LOG_INFO);
     bench->seen = mem_new_array(struct seen, SEEN_MAX);
-    static const struct versions versions;
+    static const struct api_versions versions;
     bench->kube_events =
         kube_events_new(&bench->world, bench->log, &bench->api, &versions, "pod-1");
     bench->www = test_regarded(&thing_kind, "shop", "www");

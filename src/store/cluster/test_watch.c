@@ -1300,7 +1300,7 @@ static void a_kind_is_taken_in_the_version_that_the_server_has_and_may_go(void *
     give(&bench, PAGE("20", "", OBJECT("a", "11")));
     expect_call(&bench,
                 ROUTES("v1alpha2") "?watch=1&allowWatchBookmarks=true&resourceVersion=20" SHORTEST);
-    assert_string_equal(versions_find(&bench.memory.versions, &route_kind), "v1alpha2");
+    assert_string_equal(api_versions_find(&bench.memory.api_versions, &route_kind), "v1alpha2");
     assert_int_equal(bench.logged.len, 0);
     expect_line(&bench, true, "ok");
     refuse(&bench, 404);

@@ -66,7 +66,7 @@ void watch_mark_accepted(struct watch *watch)
 {
     watch->is_missing = false;
     watch->absences = 0;
-    watch->versions_tried = 0;
+    watch->api_versions_tried = 0;
     if (!watch->healthy_ms)
         watch->healthy_ms = watch_now(watch);
     if (watch->phase != PHASE_LIVE && watch->phase != PHASE_FOLLOW)
@@ -261,7 +261,8 @@ static bool may_use_streaming_list(const struct watch *watch)
 static void open_next(void *context)
 {
     struct watch *watch = context;
-    watch->version = versions_find(&watch->options.memory->versions, watch->options.kind);
+    watch->api_version =
+        api_versions_find(&watch->options.memory->api_versions, watch->options.kind);
     if (!watch->needs_pass && watch->options.is_once)
         return;
     if (!watch->needs_pass)
@@ -332,12 +333,12 @@ static void retry_later(struct watch *watch, enum watch_how how, const struct er
 static void try_next_version(struct watch *watch, enum watch_how how, const struct error *err)
 {
     const struct kind *kind = watch->options.kind;
-    versions_try_behind(&watch->options.memory->versions, kind, watch->version);
-    if (kind_version_at(kind, ++watch->versions_tried)) {
+    api_versions_try_next(&watch->options.memory->api_versions, kind, watch->api_version);
+    if (kind_version_at(kind, ++watch->api_versions_tried)) {
         try_in(watch, 0);
         return;
     }
-    watch->versions_tried = 0;
+    watch->api_versions_tried = 0;
     retry_later(watch, how, err);
 }
 
@@ -514,7 +515,7 @@ struct value *watch_read_document(struct watch *watch, struct text document, str
 void watch_add_path(const struct watch *watch, struct buffer *out)
 {
     const struct watch_options *options = &watch->options;
-    api_version_path(out, options->kind, watch->version, text_of(options->namespace_), TEXT(""),
+    api_version_path(out, options->kind, watch->api_version, text_of(options->namespace_), TEXT(""),
                      NULL);
     buffer_add_char(out, '?');
     if (options->labels) {

@@ -8,7 +8,7 @@
 #include "base/value.h"
 #include "io/world.h"
 #include "store/cluster/api.h"
-#include "store/cluster/versions.h"
+#include "store/cluster/api_versions.h"
 
 // One list and watch: the objects of a kind, everywhere, in a namespace, or a single one by name.
 // Streaming list where the server has it, else paged; then a watch that is renewed, with bookmarks
@@ -55,7 +55,7 @@ struct watch_options {
 // What was learned of a server: it refuses streaming lists until then; its versions of kinds.
 struct watch_memory {
     int64_t no_streaming_list_until_ms;
-    struct versions versions;
+    struct api_versions api_versions;
 };
 
 struct watch *watch_new(const struct watch_options *options, const struct watch_sink *sink);

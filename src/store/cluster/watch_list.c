@@ -41,7 +41,7 @@ void watch_open_get(struct watch *watch)
 {
     const struct watch_options *options = &watch->options;
     AUTO_BUFFER path = {0};
-    api_version_path(&path, options->kind, watch->version, text_of(options->namespace_),
+    api_version_path(&path, options->kind, watch->api_version, text_of(options->namespace_),
                      text_of(options->name), NULL);
     watch_send(watch, PHASE_GET, path.at);
 }

@@ -76,13 +76,13 @@ struct watch {
     int64_t expired_ms;          // when our position did last; 0: never
     int64_t went_back_ms;        // when versions went back last; 0: never
 
-    unsigned backoffs;       // since it was last well for long
-    int64_t healthy_ms;      // since then nothing failed; 0: it did
-    unsigned failures;       // in a row
-    unsigned refusals;       // 403 in a row
-    unsigned absences;       // 404 in a row, of all versions
-    const char *version;     // that is asked for
-    unsigned versions_tried; // 404 in a row, of one each
+    unsigned backoffs;           // since it was last well for long
+    int64_t healthy_ms;          // since then nothing failed; 0: it did
+    unsigned failures;           // in a row
+    unsigned refusals;           // 403 in a row
+    unsigned absences;           // 404 in a row, of all versions
+    const char *api_version;     // that is asked for
+    unsigned api_versions_tried; // 404 in a row, of one each
     int64_t started_ms;
     int64_t down_ms; // since then there is no stream; 0: there is one
     bool is_synced;  // a complete pass was seen once

@@ -43,7 +43,7 @@ static struct write *write_new(struct cluster *cluster, enum write_type type,
                             .context = context};
     must(write->kind || type == WRITE_PUT || write_is_of_shard(type));
     bool is_new = type == WRITE_CREATE || type == WRITE_SHARD_CREATE;
-    api_version_path(&path, key->kind, versions_find(&cluster->memory.versions, key->kind),
+    api_version_path(&path, key->kind, api_versions_find(&cluster->memory.api_versions, key->kind),
                      key->namespace_, is_new ? TEXT("") : key->name, write_forms[type].subresource);
     buffer_add_text(&path, write_forms[type].query);
     write->path = buffer_steal(&path);

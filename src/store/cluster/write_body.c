@@ -34,7 +34,7 @@ static void put_identity(struct arena *arena, struct value *root, const struct c
                          const struct object *object)
 {
     AUTO_BUFFER version = {0};
-    versions_write(&version, &cluster->memory.versions, object->kind);
+    api_versions_write(&version, &cluster->memory.api_versions, object->kind);
     value_put_text(arena, root, "apiVersion", arena_copy_text(arena, version.at));
     value_put_text(arena, root, "kind", object->kind->name);
     value_put(arena, root, "metadata.name", value_make_text(arena, object_name(object)));

@@ -23,7 +23,8 @@ static void replied(void *context, const struct api_reply *reply);
 
 static void add_path(struct buffer *out, const struct cluster *cluster, const struct object *object)
 {
-    api_version_path(out, object->kind, versions_find(&cluster->memory.versions, object->kind),
+    api_version_path(out, object->kind,
+                     api_versions_find(&cluster->memory.api_versions, object->kind),
                      object_namespace(object), object_name(object), NULL);
 }
 
