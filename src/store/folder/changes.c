@@ -178,7 +178,7 @@ void changes_miss_status(struct folder *folder, uint32_t id)
     bool is_expected = file->first != ENTRY_NONE || (file->flags & FILE_HAS_BROKEN);
     bool is_here = status && status->is_loaded;
     if (!folder->is_leading || !is_expected || !(file->flags & FILE_IS_PRESENT) ||
-        (file->flags & (FILE_IS_HOMELESS | FILE_IS_MISSED)) ||
+        (file->flags & (FILE_IS_HOMELESS | FILE_HAS_LOST_STATUS)) ||
         (is_here && (file->flags & FILE_IS_DUE)))
         return;
     folder->lost_count++;
@@ -187,7 +187,7 @@ void changes_miss_status(struct folder *folder, uint32_t id)
         write_back_mark(folder, id);
         return;
     }
-    file->flags |= FILE_IS_MISSED | FILE_IS_UNSETTLED;
+    file->flags |= FILE_HAS_LOST_STATUS | FILE_IS_UNSETTLED;
     pass_queue(folder, id);
 }
 

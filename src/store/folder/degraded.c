@@ -212,7 +212,8 @@ static bool is_known(const struct folder *folder, const char *name)
     return false;
 }
 
-void degraded_unknown_kind(struct folder *folder, const struct document *document, const char *path)
+void degraded_log_unknown_kind(struct folder *folder, const struct document *document,
+                               const char *path)
 {
     AUTO_BUFFER name = {0};
     text_clean(&name, value_text_at(document->tree, "apiVersion"), SHOWN_OCTETS_MAX);

@@ -24,7 +24,7 @@ void faults_add_folder(struct folder *folder, const char *path, const char *text
 void faults_forget(struct folder *folder, uint32_t file); // the file is no more
 
 // Logs a document of a kind that Signpost does not serve: one line for each kind.
-void degraded_unknown_kind(struct folder *folder, const struct document *document,
-                           const char *path);
+void degraded_log_unknown_kind(struct folder *folder, const struct document *document,
+                               const char *path);
 
 void degraded_done(struct folder *folder);

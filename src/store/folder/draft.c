@@ -199,7 +199,7 @@ static bool find_doc(struct folder *folder, const struct draft *draft, const str
 // Of the metadata, what is cached counts.
 static void catch_up(struct draft *draft, const struct object *object)
 {
-    draft->is_behind = true;
+    draft->is_stale = true;
     draft->managed.generation = object->generation;
     draft->managed.deleted_s = object->deleted_s;
     draft->managed.has_finalizer = object->has_finalizer;
@@ -215,7 +215,7 @@ bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct 
     if (!doc || !draft_skim(folder, draft, doc) || !is_of(draft, entry->object)) {
         read_object(draft, entry->object);
         look_aside(folder, draft);
-        draft->is_behind = true;
+        draft->is_stale = true;
     } else if (folder->is_leading && !is_as_new(doc, entry->object)) {
         catch_up(draft, entry->object);
     }
@@ -254,7 +254,7 @@ void folder_write_ahead(struct folder *folder, uint32_t file, const struct objec
 }
 
 // Who only reads keeps it in memory: there the latest state of an object is found again.
-static bool keeps(const struct folder *folder)
+static bool keeps_documents(const struct folder *folder)
 {
     return folder->is_leading || folder->is_reading;
 }
@@ -262,7 +262,7 @@ static bool keeps(const struct folder *folder)
 bool folder_keep(struct folder *folder, uint32_t file, struct text key, uint64_t version,
                  struct text body, struct error *err)
 {
-    if (!keeps(folder))
+    if (!keeps_documents(folder))
         return true;
     struct status_file *status = folder_open_status(folder, file, err);
     if (!status)
@@ -276,7 +276,7 @@ bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file,
 {
     AUTO_BUFFER key = {0};
     AUTO_BUFFER body = {0};
-    if (!keeps(folder))
+    if (!keeps_documents(folder))
         return true;
     draft_key(&key, draft);
     draft_write(&body, draft);
@@ -287,7 +287,7 @@ bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file,
 void folder_drop(struct folder *folder, uint32_t file, struct text key)
 {
     struct error err = {0};
-    if (!keeps(folder))
+    if (!keeps_documents(folder))
         return;
     struct status_file *status = folder_open_status(folder, file, &err);
     if (!status) {
@@ -327,8 +327,8 @@ static bool is_same(const struct object *a, const struct object *b)
            memcmp(a->uid, b->uid, sizeof a->uid) == 0;
 }
 
-uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file,
-                     struct content_id body, bool is_reported)
+uint32_t folder_put_object(struct folder *folder, struct object *object, uint32_t file,
+                           struct content_id body, bool is_reported)
 {
     struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
     struct entries *entries = &folder->entries;
@@ -353,7 +353,7 @@ static void forget_generated(struct folder *folder, const char *uid)
     generated_forget(&folder->owned_objects, uid);
 }
 
-void folder_leave(struct folder *folder, uint32_t id)
+void folder_remove_object(struct folder *folder, uint32_t id)
 {
     AUTO_BUFFER key_text = {0};
     char uid[37];
@@ -361,7 +361,7 @@ void folder_leave(struct folder *folder, uint32_t id)
     const struct object *object = entry->object;
     struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
     uint32_t file = entry->file;
-    bool is_reborn = entry->flags & ENTRY_IS_REBORN;
+    bool is_redefined = entry->flags & ENTRY_IS_REDEFINED;
     bool had_secret = object->kind->is_secret || object->kind->has_secret;
     object_write_uid(object, uid);
     name_write_key(&key_text, &key);
@@ -372,7 +372,7 @@ void folder_leave(struct folder *folder, uint32_t id)
         secrets_remove(&folder->state, uid);
     if (folder->is_leading)
         forget_generated(folder, uid);
-    if (is_reborn)
+    if (is_redefined)
         schedule_again(folder, file, 0);
     folder_report_event(folder, STORE_DELETED, last, last);
     object_unref(last);

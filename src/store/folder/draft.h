@@ -9,7 +9,7 @@ struct draft {
     struct subject subject;
     struct managed managed;
     struct text unread; // YAML of managed.last_good that is not parsed yet; see draft_complete
-    bool is_behind;     // what is kept of it is older than the cached state, or lost
+    bool is_stale;      // what is kept of it is older than the cached state, or lost
     bool is_aside;      // the last good document holds a secret: never in a status file or a row
 };
 
@@ -48,10 +48,10 @@ bool draft_keep(struct folder *folder, const struct draft *draft, uint32_t file,
 void folder_drop(struct folder *folder, uint32_t file, struct text key);
 
 // Files a new state and reports ADDED or MODIFIED unless it equals the old one. Returns the entry.
-uint32_t folder_file(struct folder *folder, struct object *object, uint32_t file,
-                     struct content_id body, bool is_reported);
+uint32_t folder_put_object(struct folder *folder, struct object *object, uint32_t file,
+                           struct content_id body, bool is_reported);
 // Removes the object from the cache and reports DELETED.
-void folder_leave(struct folder *folder, uint32_t entry);
+void folder_remove_object(struct folder *folder, uint32_t entry);
 void folder_report_event(struct folder *folder, enum store_event_type type,
                          const struct object *object, const struct object *old);
 void folder_end_batch(struct folder *folder);

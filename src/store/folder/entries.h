@@ -16,10 +16,10 @@
 #define FILE_NONE UINT32_MAX
 
 enum entry_flag {
-    ENTRY_HAS_FAULT = 1 << 0,  // its document is refused; the status document says why
-    ENTRY_IS_MISSING = 1 << 1, // its document is gone, and that is not yet acted upon
-    ENTRY_IS_REBORN = 1 << 2,  // it is being deleted, and a document defines it again
-    ENTRY_IS_BUSY = 1 << 3,    // a write of it is under way
+    ENTRY_HAS_FAULT = 1 << 0,    // its document is refused; the status document says why
+    ENTRY_IS_MISSING = 1 << 1,   // its document is gone, and that is not yet acted upon
+    ENTRY_IS_REDEFINED = 1 << 2, // it is being deleted, and a document defines it again
+    ENTRY_IS_BUSY = 1 << 3,      // a write of it is under way
 };
 
 // One object of the cache. `file` is the manifest that has, or last had, its document; the status
@@ -36,15 +36,15 @@ struct entry {
 
 enum file_flag {
     FILE_IS_PRESENT = 1 << 0,
-    FILE_IS_QUEUED = 1 << 1,      // to be read in this pass
-    FILE_HAS_DUPLICATES = 1 << 2, // some of its objects stand in another file too
-    FILE_WAS_WARNED = 1 << 3,     // secrets in a file that others may read
-    FILE_IS_DUE = 1 << 4,         // its status file is to be written
-    FILE_IS_KEPT = 1 << 6,        // not readable as a whole: its last good objects stay
-    FILE_IS_UNSETTLED = 1 << 7,   // to be read again, whatever its times say
-    FILE_HAS_BROKEN = 1 << 8,     // the status file has documents for what gives no object
-    FILE_IS_HOMELESS = 1 << 9,    // its status lies in the state alone
-    FILE_IS_MISSED = 1 << 10,     // its status file was removed, and is to be made again
+    FILE_IS_QUEUED = 1 << 1,        // to be read in this pass
+    FILE_HAS_DUPLICATES = 1 << 2,   // some of its objects stand in another file too
+    FILE_WAS_WARNED = 1 << 3,       // secrets in a file that others may read
+    FILE_IS_DUE = 1 << 4,           // its status file is to be written
+    FILE_KEEPS_MISSING = 1 << 6,    // not readable as a whole: its last good objects stay
+    FILE_IS_UNSETTLED = 1 << 7,     // to be read again, whatever its times say
+    FILE_HAS_BROKEN = 1 << 8,       // the status file has documents for what gives no object
+    FILE_IS_HOMELESS = 1 << 9,      // its status lies in the state alone
+    FILE_HAS_LOST_STATUS = 1 << 10, // its status file was removed, and is to be made again
 };
 
 struct file {

@@ -76,7 +76,7 @@ void ingest_broken(struct folder *folder, struct arena *arena, const struct docu
 }
 
 // One document for all that have none.
-static void take_rest(struct folder *folder)
+static void keep_unlisted(struct folder *folder)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER key = {0};
@@ -110,7 +110,7 @@ void ingest_end(struct folder *folder, uint32_t file)
 {
     struct error err = {0};
     bool has_any = folder->pass.broken > 0;
-    take_rest(folder);
+    keep_unlisted(folder);
     if (!(folder->entries.files[file].flags & FILE_HAS_BROKEN) && !folder->pass.is_load)
         return;
     if (folder->is_leading && !drop_broken(folder, file, folder->pass.broken + 1, &err))
@@ -139,7 +139,7 @@ static bool is_duplicate(struct folder *folder, uint32_t id)
     if (entry->pass == folder->pass.number)
         return true;
     bool stands_there = !(entry->flags & ENTRY_IS_MISSING) &&
-                        (!entry->object->deleted_s || (entry->flags & ENTRY_IS_REBORN));
+                        (!entry->object->deleted_s || (entry->flags & ENTRY_IS_REDEFINED));
     if (entry->file == file || !stands_there)
         return false;
     if (strcmp(path_of(folder, entry->file), path_of(folder, file)) < 0)
@@ -173,7 +173,7 @@ static void note_move(struct folder *folder, const struct draft *draft, uint32_t
 static void put_off(struct folder *folder, uint32_t id, const struct error *err)
 {
     read_again(folder, err);
-    folder->pass.keeps = true;
+    folder->pass.keeps_missing = true;
     if (id == ENTRY_NONE)
         return;
     // What it may have left has to be found gone again.
@@ -181,7 +181,7 @@ static void put_off(struct folder *folder, uint32_t id, const struct error *err)
     pass_mark(folder, id);
 }
 
-static void file_draft(struct folder *folder, struct draft *draft, uint32_t from, bool is_changed)
+static void accept_draft(struct folder *folder, struct draft *draft, uint32_t from, bool is_changed)
 {
     struct error err = {0};
     uint32_t file = folder->pass.file;
@@ -193,13 +193,13 @@ static void file_draft(struct folder *folder, struct draft *draft, uint32_t from
     if (from != file && from != FILE_NONE)
         note_move(folder, draft, from);
     struct content_id body = managed_body_id(draft->arena, draft->managed.last_good);
-    uint32_t id = folder_file(folder, draft_object(folder, draft), file, body, true);
+    uint32_t id = folder_put_object(folder, draft_object(folder, draft), file, body, true);
     struct entry *entry = &folder->entries.items[id];
     entry->flags &= ~(unsigned)ENTRY_HAS_FAULT & 0xff;
     if (draft->managed.fault.len)
         entry->flags |= ENTRY_HAS_FAULT;
     if (draft->managed.deleted_s)
-        entry->flags |= ENTRY_IS_REBORN;
+        entry->flags |= ENTRY_IS_REDEFINED;
     pass_mark(folder, id);
 }
 
@@ -207,16 +207,16 @@ static void file_draft(struct folder *folder, struct draft *draft, uint32_t from
 static void take_refused(struct folder *folder, struct draft *draft, uint32_t from,
                          const char *fault)
 {
-    bool is_new = !text_is(draft->managed.fault, fault) || draft->is_behind;
+    bool is_new = !text_is(draft->managed.fault, fault) || draft->is_stale;
     draft->managed.fault = text_of(fault);
-    file_draft(folder, draft, from, is_new);
+    accept_draft(folder, draft, from, is_new);
     struct object_ref_key key = subject_key(&draft->subject);
     faults_add(folder, folder->pass.file, fault,
                cache_find(folder->store.cache, key.kind, key.namespace_, key.name));
 }
 
-static const char *find_immutable(const struct folder *folder, struct draft *draft,
-                                  const struct document *document)
+static const char *find_immutable_changes(const struct folder *folder, struct draft *draft,
+                                          const struct document *document)
 {
     AUTO_BUFFER text = {0};
     struct findings findings = {.arena = draft->arena};
@@ -244,8 +244,8 @@ static bool find_draft(struct folder *folder, struct draft *draft, uint32_t id, 
     return draft_load(folder, draft, id, err);
 }
 
-static bool keep_secret(struct folder *folder, struct draft *draft, bool has_secret,
-                        struct error *err)
+static bool update_secret(struct folder *folder, struct draft *draft, bool has_secret,
+                          struct error *err)
 {
     bool was_aside = draft->is_aside;
     draft->is_aside = has_secret;
@@ -258,7 +258,7 @@ static bool keep_secret(struct folder *folder, struct draft *draft, bool has_sec
 }
 
 // In deletion the spec stays as it was; labels and annotations still say how to go about it.
-static const struct value *reborn_good(struct draft *draft, const struct value *given)
+static const struct value *good_in_deletion(struct draft *draft, const struct value *given)
 {
     struct value *kept =
         managed_last_good(draft->arena, draft->subject.type->kind, draft->managed.last_good);
@@ -269,7 +269,7 @@ static const struct value *reborn_good(struct draft *draft, const struct value *
     return kept;
 }
 
-static bool has_spec(const struct object *object, const struct document *document)
+static bool has_same_spec(const struct object *object, const struct document *document)
 {
     struct pack_writer writer;
     must(document->kind);
@@ -288,7 +288,7 @@ struct change {
     bool is_any;
 };
 
-static struct change compare_kept(const struct draft *draft, const struct value *good)
+static struct change compare_last_good(const struct draft *draft, const struct value *good)
 {
     const struct value *known = draft->managed.last_good;
     bool is_body = !known || !content_id_equal(managed_body_id(draft->arena, good),
@@ -301,7 +301,7 @@ static struct change compare_cached(const struct draft *draft, const struct valu
                                     const struct document *document, const struct entry *entry)
 {
     bool is_body = !content_id_equal(managed_body_id(draft->arena, good), entry->body);
-    return (struct change){is_body, is_body || !has_spec(entry->object, document)};
+    return (struct change){is_body, is_body || !has_same_spec(entry->object, document)};
 }
 
 // In deletion the spec stays as it was.
@@ -314,9 +314,10 @@ static struct change find_change(const struct folder *folder, struct draft *draf
         return (struct change){false, false};
     }
     draft_complete(draft);
-    if (draft->is_behind && id != ENTRY_NONE && !draft->managed.deleted_s)
+    if (draft->is_stale && id != ENTRY_NONE && !draft->managed.deleted_s)
         return compare_cached(draft, good, document, &folder->entries.items[id]);
-    return compare_kept(draft, draft->managed.deleted_s ? reborn_good(draft, good) : good);
+    return compare_last_good(draft,
+                             draft->managed.deleted_s ? good_in_deletion(draft, good) : good);
 }
 
 static void take_change(struct folder *folder, struct draft *draft, struct document *document,
@@ -326,26 +327,27 @@ static void take_change(struct folder *folder, struct draft *draft, struct docum
     const struct value *good = managed_last_good(draft->arena, document->kind, document->tree);
     struct change change = find_change(folder, draft, good, document, id);
     if (draft->managed.deleted_s)
-        good = reborn_good(draft, good);
+        good = good_in_deletion(draft, good);
     bool has_secret = draft->managed.deleted_s ? draft->is_aside : document->has_secret;
-    const char *fault =
-        change.is_body && draft->managed.last_good ? find_immutable(folder, draft, document) : NULL;
+    const char *fault = change.is_body && draft->managed.last_good
+                            ? find_immutable_changes(folder, draft, document)
+                            : NULL;
     if (fault) {
         take_refused(folder, draft, from, fault);
         return;
     }
     bool was_refused = draft->managed.fault.len > 0;
-    bool is_new = change.is_any || draft->is_behind;
+    bool is_new = change.is_any || draft->is_stale;
     draft->managed.fault = (struct text){0};
     draft->managed.last_good = good;
     draft->managed.generation += change.is_body;
-    if (is_new && !keep_secret(folder, draft, has_secret, &err)) {
+    if (is_new && !update_secret(folder, draft, has_secret, &err)) {
         put_off(folder, id, &err);
         return;
     }
     if (is_new)
         draft_step(folder, draft);
-    file_draft(folder, draft, from, is_new || was_refused);
+    accept_draft(folder, draft, from, is_new || was_refused);
 }
 
 static void take_new(struct folder *folder, struct draft *draft, struct document *document)
@@ -353,12 +355,12 @@ static void take_new(struct folder *folder, struct draft *draft, struct document
     struct error err = {0};
     draft_begin(folder, draft);
     draft->managed.last_good = managed_last_good(draft->arena, document->kind, document->tree);
-    if (slots_taken(&folder->entries.slots) >= DOCUMENTS_MAX) {
+    if (slots_taken(&folder->entries.slots) >= OBJECTS_MAX) {
         ingest_broken(folder, draft->arena, document, "too many documents; at most 1000000");
         return;
     }
-    if (keep_secret(folder, draft, document->has_secret, &err))
-        file_draft(folder, draft, FILE_NONE, true);
+    if (update_secret(folder, draft, document->has_secret, &err))
+        accept_draft(folder, draft, FILE_NONE, true);
     else
         put_off(folder, ENTRY_NONE, &err);
 }
@@ -367,23 +369,23 @@ static void take_new(struct folder *folder, struct draft *draft, struct document
 static bool is_unchanged(const struct folder *folder, struct arena *arena,
                          const struct document *document, const struct entry *entry)
 {
-    bool is_missed = folder->entries.files[folder->pass.file].flags & FILE_IS_MISSED;
-    return !folder->pass.is_load && !is_missed && entry->file == folder->pass.file &&
-           !entry->flags && !entry->object->deleted_s && has_spec(entry->object, document) &&
+    bool has_lost_status = folder->entries.files[folder->pass.file].flags & FILE_HAS_LOST_STATUS;
+    return !folder->pass.is_load && !has_lost_status && entry->file == folder->pass.file &&
+           !entry->flags && !entry->object->deleted_s && has_same_spec(entry->object, document) &&
            content_id_equal(entry->body, managed_body_id(arena, document->tree));
 }
 
 // Refused, and no good state of it is known.
-static void take_hopeless(struct folder *folder, struct arena *arena,
-                          const struct document *document, uint32_t id)
+static void take_without_good(struct folder *folder, struct arena *arena,
+                              const struct document *document, uint32_t id)
 {
     if (id != ENTRY_NONE)
         pass_mark(folder, id);
     ingest_broken(folder, arena, document, document->fault);
 }
 
-static void take_known(struct folder *folder, struct arena *arena, struct document *document,
-                       uint32_t id)
+static void take_identified(struct folder *folder, struct arena *arena, struct document *document,
+                            uint32_t id)
 {
     uint32_t from;
     struct error err = {0};
@@ -404,7 +406,7 @@ static void take_known(struct folder *folder, struct arena *arena, struct docume
     if (from != FILE_NONE && draft.managed.last_good)
         take_refused(folder, &draft, from, document->fault);
     else
-        take_hopeless(folder, arena, document, id);
+        take_without_good(folder, arena, document, id);
 }
 
 static void warn_of_mode(struct folder *folder, const struct document *document)
@@ -422,14 +424,14 @@ void ingest_document(void *context, struct arena *arena, struct document *docume
     struct folder *folder = context;
     folder->pass.documents++;
     if (document->state == DOCUMENT_UNKNOWN) {
-        degraded_unknown_kind(folder, document, path_of(folder, folder->pass.file));
+        degraded_log_unknown_kind(folder, document, path_of(folder, folder->pass.file));
         return;
     }
     if (document->kind && document->tree &&
         !store_selects(folder_type(folder, document->kind), document->tree))
         return;
     if (!document->has_identity) {
-        folder->pass.keeps = true;
+        folder->pass.keeps_missing = true;
         ingest_broken(folder, arena, document, document->fault);
         return;
     }
@@ -442,5 +444,5 @@ void ingest_document(void *context, struct arena *arena, struct document *docume
              is_unchanged(folder, arena, document, &folder->entries.items[id]))
         pass_mark(folder, id);
     else
-        take_known(folder, arena, document, id);
+        take_identified(folder, arena, document, id);
 }

@@ -52,7 +52,7 @@ enum {
     SCAN_SLICE_MS = 2,
     EMPTY_SUSPICIOUS = 10, // so many known and none there: not believed
     MANIFEST_OCTETS_MAX = 16 * 1024 * 1024,
-    DOCUMENTS_MAX = 1000000,
+    OBJECTS_MAX = 1000000,
 };
 
 struct id_list {
@@ -99,7 +99,7 @@ struct pass {
     uint32_t file;                  // being read
     uint32_t documents;             // in it, so far
     uint32_t broken;                // of these, without an object
-    bool keeps;                     // what is broken in it may be any of its objects
+    bool keeps_missing;             // what is broken in it may be any of its objects
     bool has_put_off;               // something of this pass has to be read again
     struct buffer text;             // of it, as it stood there
     struct document_reader *reader; // NULL: no file is half read

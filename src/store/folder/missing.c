@@ -82,7 +82,7 @@ static void commit_deletion(struct folder *folder, struct farewell *farewell)
     if (!folder_keep(folder, entry->file, buffer_text(&key_text), version, text_of(farewell->body),
                      &err))
         degraded_set(folder, DEGRADED_STATUS, &err);
-    folder_file(folder, object, entry->file, entry->body, true);
+    folder_put_object(folder, object, entry->file, entry->body, true);
 }
 
 static void commit(struct folder *folder, struct farewells *farewells)
@@ -92,7 +92,7 @@ static void commit(struct folder *folder, struct farewells *farewells)
         if (farewell->object)
             commit_deletion(folder, farewell);
         else
-            folder_leave(folder, farewell->entry);
+            folder_remove_object(folder, farewell->entry);
     }
 }
 

@@ -72,7 +72,7 @@ static bool is_named_so(const struct draft *draft, struct text key_text)
 static void revive(struct folder *folder, struct draft *draft, uint32_t file, bool is_kept)
 {
     struct content_id body = managed_body_id(draft->arena, draft->managed.last_good);
-    uint32_t id = folder_file(folder, draft_object(folder, draft), file, body, true);
+    uint32_t id = folder_put_object(folder, draft_object(folder, draft), file, body, true);
     pass_mark(folder, id);
     if (!is_kept)
         pass_miss(folder, id);
@@ -93,7 +93,7 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
 {
     struct folder *folder = context;
     AUTO_BUFFER key = {0};
-    bool is_kept = folder->entries.files[file].flags & FILE_IS_KEPT;
+    bool is_kept = folder->entries.files[file].flags & FILE_KEEPS_MISSING;
     draft_key(&key, draft);
     if (is_kept || draft->managed.has_finalizer)
         revive(folder, draft, file, is_kept);
@@ -180,7 +180,7 @@ static size_t count_orphans(const struct folder *folder)
     for (size_t i = 0; i < folder->load.count; i++) {
         const struct dormant *dormant = &folder->load.items[i];
         const struct file *file = &folder->entries.files[dormant->file];
-        count += !dormant->is_used && dormant->version && !(file->flags & FILE_IS_KEPT) &&
+        count += !dormant->is_used && dormant->version && !(file->flags & FILE_KEEPS_MISSING) &&
                  !name_is_child(file->path);
     }
     return count;
@@ -211,7 +211,7 @@ static void drop_unseen(struct folder *folder)
     const struct entries *entries = &folder->entries;
     for (uint32_t id = 0; id < entries->slots.end; id++)
         if (entries->items[id].object && entries->items[id].pass != folder->pass.number)
-            folder_leave(folder, id);
+            folder_remove_object(folder, id);
 }
 
 bool load_each_orphan(struct folder *folder, load_orphan_call *call, void *context,
@@ -297,7 +297,7 @@ static void leave_child(struct folder *folder, const char *path)
     if (file == FILE_NONE)
         return;
     while (folder->entries.files[file].first != ENTRY_NONE)
-        folder_leave(folder, folder->entries.files[file].first);
+        folder_remove_object(folder, folder->entries.files[file].first);
 }
 
 // Who only reads removes nothing, but sees them gone.

@@ -58,7 +58,7 @@ void pass_mark(struct folder *folder, uint32_t id)
 void pass_miss(struct folder *folder, uint32_t id)
 {
     struct entry *entry = &folder->entries.items[id];
-    entry->flags &= ~(unsigned)ENTRY_IS_REBORN & 0xff;
+    entry->flags &= ~(unsigned)ENTRY_IS_REDEFINED & 0xff;
     if (entry->object->deleted_s || (entry->flags & ENTRY_IS_MISSING))
         return;
     entry->flags |= ENTRY_IS_MISSING;
@@ -90,19 +90,19 @@ static void begin_file(struct folder *folder, uint32_t file)
     folder->pass.file = file;
     folder->pass.documents = 0;
     folder->pass.broken = 0;
-    folder->pass.keeps = false;
+    folder->pass.keeps_missing = false;
     folder->entries.files[file].flags &=
-        ~(uint32_t)(FILE_IS_UNSETTLED | FILE_HAS_DUPLICATES | FILE_IS_KEPT);
+        ~(uint32_t)(FILE_IS_UNSETTLED | FILE_HAS_DUPLICATES | FILE_KEEPS_MISSING);
     faults_begin(folder, file);
 }
 
 static void end_file(struct folder *folder, uint32_t file)
 {
-    if (folder->pass.keeps)
-        folder->entries.files[file].flags |= FILE_IS_KEPT;
+    if (folder->pass.keeps_missing)
+        folder->entries.files[file].flags |= FILE_KEEPS_MISSING;
     ingest_end(folder, file);
-    finish_entries(folder, file, folder->pass.keeps);
-    folder->entries.files[file].flags &= ~(uint32_t)FILE_IS_MISSED;
+    finish_entries(folder, file, folder->pass.keeps_missing);
+    folder->entries.files[file].flags &= ~(uint32_t)FILE_HAS_LOST_STATUS;
     files_set_documents(&folder->entries, file, folder->pass.documents);
     faults_end(folder, file);
 }
@@ -112,7 +112,7 @@ static void refuse_file(struct folder *folder, uint32_t file, const char *text)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     uint32_t known = folder->entries.files[file].documents;
-    folder->pass.keeps = true;
+    folder->pass.keeps_missing = true;
     if (folder->pass.documents < known || !folder->pass.documents)
         folder->pass.documents = known ? known : 1;
     ingest_broken(folder, arena, NULL, text);
@@ -186,12 +186,12 @@ static void take_unreadable(struct folder *folder, uint32_t file, const struct e
 // Its entries stay for now, as does what lies dormant.
 static void keep_file(struct folder *folder, uint32_t file)
 {
-    folder->pass.keeps = true;
+    folder->pass.keeps_missing = true;
     folder->pass.documents = folder->entries.files[file].documents;
     if (!folder->pass.documents)
         folder->pass.documents = folder->entries.files[file].first != ENTRY_NONE;
     finish_entries(folder, file, true);
-    folder->entries.files[file].flags |= FILE_IS_KEPT | FILE_IS_UNSETTLED;
+    folder->entries.files[file].flags |= FILE_KEEPS_MISSING | FILE_IS_UNSETTLED;
     files_set_documents(&folder->entries, file, folder->pass.documents);
 }
 
@@ -282,7 +282,7 @@ static void take_file(struct folder *folder, uint32_t file)
     struct error err = {0};
     bool is_moving;
     uint32_t flags = folder->entries.files[file].flags;
-    bool is_forced = folder->pass.is_load || (flags & (FILE_IS_UNSETTLED | FILE_IS_KEPT));
+    bool is_forced = folder->pass.is_load || (flags & (FILE_IS_UNSETTLED | FILE_KEEPS_MISSING));
     folder->entries.files[file].flags &= ~(uint32_t)FILE_IS_QUEUED;
     if (!(flags & FILE_IS_PRESENT)) {
         take_absent(folder, file);

@@ -122,7 +122,7 @@ static void report_known(struct reading *reading, struct arena *arena, struct do
     report_entry(reading, entry);
 }
 
-static void ingest_document(void *context, struct arena *arena, struct document *document)
+static void list_document(void *context, struct arena *arena, struct document *document)
 {
     struct reading *reading = context;
     if (document->has_identity)
@@ -170,7 +170,7 @@ static void read_file(struct reading *reading, uint32_t file)
     }
     bool is_read = read_text(reading, &text, &err);
     source.text = buffer_text(&text);
-    if (!is_read || !documents_read(&source, ingest_document, reading, &err))
+    if (!is_read || !documents_read(&source, list_document, reading, &err))
         report_entry(reading, (struct folder_entry){.path = path_of(reading), .fault = err.text});
 }
 

@@ -288,7 +288,7 @@ static void commit_next(struct folder *folder, struct request *request)
     object_version_number(next, &version);
     if (!folder_keep(folder, entry->file, buffer_text(&key), version, text_of(request->body), &err))
         degraded_set(folder, DEGRADED_STATUS, &err);
-    folder_file(folder, object_ref(next), entry->file, entry->body, false);
+    folder_put_object(folder, object_ref(next), entry->file, entry->body, false);
 }
 
 static void commit(struct folder *folder, struct request *request)
@@ -406,8 +406,8 @@ static void let_go(struct folder *folder, const struct request *request)
     if (id == ENTRY_NONE)
         return;
     const struct entry *entry = &folder->entries.items[id];
-    folder_file(folder, object_ref(request->next), entry->file, entry->body, false);
-    folder_leave(folder, id);
+    folder_put_object(folder, object_ref(request->next), entry->file, entry->body, false);
+    folder_remove_object(folder, id);
 }
 
 // One batch a turn of the loop, so that a flood of claims holds nobody else up.
@@ -535,7 +535,7 @@ static bool patch(struct folder *folder, const struct object *seen, const struct
         draft_step(folder, &draft);
         if (!draft_keep(folder, &draft, entry->file, err))
             return false;
-        folder_file(folder, draft_object(folder, &draft), entry->file, entry->body, false);
+        folder_put_object(folder, draft_object(folder, &draft), entry->file, entry->body, false);
     }
     *after = object_ref(folder->entries.items[id].object);
     return true;

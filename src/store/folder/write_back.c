@@ -190,7 +190,7 @@ void write_back_flush(struct folder *folder)
 static void warn_of_loss(const struct folder *folder, uint32_t file,
                          const struct status_file *status)
 {
-    bool is_known = folder->entries.files[file].flags & (FILE_IS_HOMELESS | FILE_IS_MISSED);
+    bool is_known = folder->entries.files[file].flags & (FILE_IS_HOMELESS | FILE_HAS_LOST_STATUS);
     if (is_known || status->is_homeless || !(status->was_torn || status->is_absent))
         return;
     log_line(folder->log, LOG_WARN, "a status file got lost and is made again",
