@@ -131,22 +131,31 @@ static const char *path_of(const struct folder *folder, uint32_t file)
     return folder->entries.files[file].path;
 }
 
+// Does a document of another file define the object, as far as is known?
+static bool is_defined_elsewhere(const struct folder *folder, const struct entry *entry)
+{
+    return entry->file != folder->pass.file && !(entry->flags & ENTRY_IS_MISSING) &&
+           (!entry->object->deleted_s || (entry->flags & ENTRY_IS_REDEFINED));
+}
+
 // The first path in byte order holds an identity.
-static bool is_duplicate(struct folder *folder, uint32_t id)
+static bool is_duplicate(const struct folder *folder, uint32_t id)
 {
     const struct entry *entry = &folder->entries.items[id];
-    uint32_t file = folder->pass.file;
     if (entry->pass == folder->pass.number)
         return true;
-    bool stands_there = !(entry->flags & ENTRY_IS_MISSING) &&
-                        (!entry->object->deleted_s || (entry->flags & ENTRY_IS_REDEFINED));
-    if (entry->file == file || !stands_there)
-        return false;
-    if (strcmp(path_of(folder, entry->file), path_of(folder, file)) < 0)
-        return true;
+    return is_defined_elsewhere(folder, entry) &&
+           strcmp(path_of(folder, entry->file), path_of(folder, folder->pass.file)) < 0;
+}
+
+// A later path that held the identity until now is read again, and becomes the duplicate.
+static void displace_other(struct folder *folder, uint32_t id)
+{
+    const struct entry *entry = &folder->entries.items[id];
+    if (!is_defined_elsewhere(folder, entry))
+        return;
     folder->entries.files[entry->file].flags |= FILE_IS_UNSETTLED;
     pass_queue(folder, entry->file);
-    return false;
 }
 
 static void take_duplicate(struct folder *folder, struct arena *arena,
@@ -438,10 +447,14 @@ void ingest_document(void *context, struct arena *arena, struct document *docume
     warn_of_mode(folder, document);
     struct object_ref_key key = key_of(document);
     uint32_t id = entries_find(&folder->entries, &key);
-    if (id != ENTRY_NONE && is_duplicate(folder, id))
+    if (id != ENTRY_NONE && is_duplicate(folder, id)) {
         take_duplicate(folder, arena, document, id);
-    else if (id != ENTRY_NONE && document->state == DOCUMENT_GOOD &&
-             is_unchanged(folder, arena, document, &folder->entries.items[id]))
+        return;
+    }
+    if (id != ENTRY_NONE)
+        displace_other(folder, id);
+    if (id != ENTRY_NONE && document->state == DOCUMENT_GOOD &&
+        is_unchanged(folder, arena, document, &folder->entries.items[id]))
         pass_mark(folder, id);
     else
         take_identified(folder, arena, document, id);
