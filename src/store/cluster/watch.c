@@ -431,7 +431,6 @@ static void renew(struct watch *watch, enum watch_how how, const struct error *e
 void watch_end(struct watch *watch, enum watch_how how, const struct error *err)
 {
     static void (*const next[])(struct watch *, enum watch_how, const struct error *) = {
-        [HOW_NONE] = renew,
         [HOW_RENEW] = renew,
         [HOW_AGAIN] = retry_later,
         [HOW_EXPIRED] = relist_expired,
@@ -442,6 +441,7 @@ void watch_end(struct watch *watch, enum watch_how how, const struct error *err)
         [HOW_FORBIDDEN] = retry_later,
         [HOW_MISSING] = try_next_version,
     };
+    must(how != HOW_NONE);
     watch->ended = watch->phase;
     close_call(watch);
     if (watch->ended == PHASE_FOLLOW)
