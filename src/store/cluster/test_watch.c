@@ -491,7 +491,7 @@ static void without_the_end_mark_for_30_s_it_warns_and_falls_back(void **state)
     pass_ms(&bench, 1);
     expect_call(&bench, AT_LIST);
     expect_logged(&bench, "WARN");
-    expect_logged(&bench, "no end mark");
+    expect_logged(&bench, "a streaming list has no end mark");
     assert_int_equal(bench.memory.no_streaming_list_until_ms, 0);
     assert_int_equal(relists(&bench, RELIST_FALLBACK), 1);
     give(&bench, PAGE("20", "", OBJECT("a", "11")));
@@ -795,7 +795,7 @@ static void a_version_in_the_future_asks_for_the_newest_and_says_so(void **state
     go_live(&bench);
     say(&bench, TOO_LARGE);
     expect_call(&bench, AT_STREAM SHORTEST);
-    expect_logged(&bench, "went back");
+    expect_logged(&bench, "the server's resourceVersions went back");
     assert_int_equal(relists(&bench, RELIST_TOO_LARGE), 1);
     say(&bench, EVENT("ADDED", "a", "3") END_MARK("5"));
     expect_reported(&bench, "begin-back +a end . ");
@@ -1010,6 +1010,7 @@ static void before_two_bookmarks_the_servers_own_time_is_waited_for(void **state
     assert_int_equal(deaths(&bench, DEATH_SILENT), 0);
     pass_ms(&bench, 1);
     assert_int_equal(deaths(&bench, DEATH_SILENT), 1);
+    expect_logged(&bench, "the server did not end the watch within 310 s");
     expect_call_after(&bench, 800, AT_WATCH "21" SHORTEST);
 }
 
@@ -1027,6 +1028,7 @@ static void after_two_bookmarks_150_s_of_silence_are_death(void **state)
     assert_int_equal(deaths(&bench, DEATH_SILENT), 0);
     pass_ms(&bench, 1);
     assert_int_equal(deaths(&bench, DEATH_SILENT), 1);
+    expect_logged(&bench, "the server said nothing for 150 s");
     expect_call_after(&bench, 800, AT_WATCH "22" SHORTEST);
 }
 

@@ -79,13 +79,20 @@ static bool is_watch(enum watch_phase phase)
     return phase == PHASE_STREAMING_LIST || phase == PHASE_FOLLOW || phase == PHASE_LIVE;
 }
 
+// A call of which much is heard is dead once it is silent; any other once it outlasts its time.
+static bool dies_of_silence(const struct watch *watch)
+{
+    return watch->phase == PHASE_STREAMING_LIST || watch->phase == PHASE_LIST ||
+           watch->bookmarks >= BEATS_NEEDED;
+}
+
 static int64_t deadline(const struct watch *watch)
 {
     if (watch->phase == PHASE_STREAMING_LIST)
         return watch->last_octet_ms + STREAMING_LIST_SILENCE_MS;
     if (watch->phase == PHASE_LIST)
         return watch->last_octet_ms + LIST_SILENCE_MS;
-    if (watch->bookmarks >= BEATS_NEEDED)
+    if (dies_of_silence(watch))
         return watch->last_octet_ms + BEAT_SILENCE_MS;
     return watch->opened_ms + watch->timeout_ms + GRACE_MS;
 }
@@ -106,10 +113,14 @@ static void look_alive(void *context)
         return;
     }
     struct error err = {0};
-    error_set(&err, FAULT_AGAIN, "Silent", "the server said nothing for %lld s",
-              (long long)((now - watch->last_octet_ms) / SECOND_MS));
+    if (dies_of_silence(watch))
+        error_set(&err, FAULT_AGAIN, "Silent", "the server said nothing for %lld s",
+                  (long long)((now - watch->last_octet_ms) / SECOND_MS));
+    else
+        error_set(&err, FAULT_AGAIN, "Silent", "the server did not end the watch within %lld s",
+                  (long long)((now - watch->opened_ms) / SECOND_MS));
     if (watch->phase == PHASE_STREAMING_LIST) {
-        watch_log(watch, LOG_WARN, "no end mark in a streaming list, falling back to pages",
+        watch_log(watch, LOG_WARN, "a streaming list has no end mark; objects are listed by pages",
                   err.text);
         watch->no_streaming_list_until_ms = now + NO_STREAMING_LIST_MS;
         watch_end(watch, HOW_NO_STREAMING_LIST, &err);
@@ -380,8 +391,8 @@ static void relist_gone_back(struct watch *watch, enum watch_how how, const stru
     bool is_soon = watch->went_back_ms && now - watch->went_back_ms < BACK_PAUSE_MS;
     bool is_again = watch->has_gone_back || is_soon;
     watch->went_back_ms = now;
-    watch_log(watch, LOG_WARN, "the server's versions went back, reading everything anew",
-              err->text);
+    watch_log(watch, LOG_WARN,
+              "the server's resourceVersions went back; all objects are listed again", err->text);
     need_pass(watch, RELIST_TOO_LARGE, FROM_NEWEST);
     watch->has_gone_back = true;
     if (is_again)
@@ -398,7 +409,7 @@ static enum watch_from from_again(const struct watch *watch)
 static void relist_unreadable(struct watch *watch, enum watch_how how, const struct error *err)
 {
     watch->counts.deaths[DEATH_GARBAGE]++;
-    watch_log(watch, LOG_WARN, "the server's answer cannot be read, reading everything anew",
+    watch_log(watch, LOG_WARN, "the server's answer cannot be read; all objects are listed again",
               err->text);
     // In a list what cannot be read is skipped by itself.
     if (watch->ended == PHASE_STREAMING_LIST)
@@ -459,7 +470,7 @@ void watch_begin_pass(struct watch *watch)
 bool watch_end_pass(struct watch *watch, struct text position)
 {
     if (!watch->has_gone_back && watch_is_older(position, buffer_text(&watch->position))) {
-        error_set(&watch->error, FAULT_AGAIN, "WentBack", "version %.*s came after %s",
+        error_set(&watch->error, FAULT_AGAIN, "WentBack", "resourceVersion %.*s came after %s",
                   TEXT_ARGS(position), watch->position.at);
         return watch_end_soon(watch, HOW_WENT_BACK);
     }

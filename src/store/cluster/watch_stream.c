@@ -49,7 +49,7 @@ static bool follow_position(struct watch *watch, struct text position)
     if (position.len == 0)
         return true;
     if (watch_is_older(position, buffer_text(&watch->position))) {
-        error_set(&watch->error, FAULT_AGAIN, "WentBack", "version %.*s came after %s",
+        error_set(&watch->error, FAULT_AGAIN, "WentBack", "resourceVersion %.*s came after %s",
                   TEXT_ARGS(position), watch->position.at);
         return watch_end_soon(watch, HOW_WENT_BACK);
     }

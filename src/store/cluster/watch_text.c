@@ -163,7 +163,7 @@ void watch_handle_skipped(void *context, struct text head, const char *why)
         watch_end_soon(watch, HOW_RELIST);
     }
     log_line(
-        watch->options.log, LOG_WARN, "an object is skipped, what it was stays",
+        watch->options.log, LOG_WARN, "an object is skipped; its last known state stays",
         LOG_TEXT("kind", kind.at), LOG_SLICE("namespace", find_string(metadata, end, "namespace")),
         LOG_SLICE("name", find_string(metadata, end, "name")), LOG_TEXT("error", why), LOG_END);
 }
