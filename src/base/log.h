@@ -7,8 +7,8 @@
 #include "base/text.h"
 
 // Structured log lines: Go slog's JSON (time, level, msg, then attributes), or readable text on a
-// terminal. Only engine, frontends and commands log. Every value is escaped, so no line feed or
-// terminal code from outside survives; one above 4096 octets is cut. A struct secret cannot be
+// terminal. Only store, engine, frontends and commands log. Every value is escaped, so no line feed
+// or terminal code from outside survives; one above 4096 octets is cut. A struct secret cannot be
 // passed.
 //
 //     {"time":"2026-01-02T03:04:05.678Z","level":"INFO","msg":"record created","ttl":60}
