@@ -18,7 +18,7 @@
 //     api.c, watch.c, lease.c, kube_events.c
 //                    exchanges with the API server that do not know the store
 
-// One list and watch whose objects go to the cache.
+// One watch whose objects go to the cache.
 struct feed {
     struct cluster *cluster;
     const struct store_kind *type;
@@ -26,7 +26,7 @@ struct feed {
     struct watch *watch;
     bool was_synced;
     bool is_unread;     // it counts as synced although it may not be read
-    bool has_gone_back; // in this pass versions went back
+    bool has_gone_back; // resourceVersions did, before the pass under way
 };
 
 // An object that is watched by name.

@@ -40,6 +40,7 @@ int64_t watch_now(const struct watch *watch)
     return loop_mono_ms(watch->options.world->loop);
 }
 
+// From `ms` to twice as much.
 static int64_t jittered(struct watch *watch, int64_t ms)
 {
     return ms + (int64_t)random_below(watch->options.world->random, (uint64_t)ms);
@@ -340,7 +341,7 @@ static void retry_later(struct watch *watch, enum watch_how how, const struct er
         watch->sink.forbidden(watch->sink.context);
 }
 
-// The server may have the kind in another version.
+// The server may have the kind in another API version.
 static void try_next_version(struct watch *watch, enum watch_how how, const struct error *err)
 {
     const struct kind *kind = watch->options.kind;
@@ -360,7 +361,7 @@ static void need_pass(struct watch *watch, enum watch_relist why, enum watch_fro
     watch->from = from;
 }
 
-// Where a pass goes on whose position the server does not have any more.
+// What a pass asks for after the server did not know a position any more.
 static enum watch_from from_after_expiry(const struct watch *watch)
 {
     if (watch->ended == PHASE_LIST && watch->page_token.len)
@@ -372,6 +373,7 @@ static enum watch_from from_after_expiry(const struct watch *watch)
 
 static void relist_expired(struct watch *watch, enum watch_how how, const struct error *err)
 {
+    // Of a pass that asked for the newest, a 410 makes no sense.
     bool is_newest = watch->from == FROM_NEWEST && !watch->page_token.len;
     bool has_nothing_newer = watch->needs_pass && (is_newest || watch->from == FROM_FIRST_PAGE);
     bool is_soon = !watch->needs_pass && watch->expired_ms &&
@@ -401,6 +403,7 @@ static void relist_gone_back(struct watch *watch, enum watch_how how, const stru
         try_in(watch, 0);
 }
 
+// A pass that failed asks for the same again.
 static enum watch_from from_again(const struct watch *watch)
 {
     return watch->needs_pass ? watch->from : FROM_POSITION;
@@ -491,8 +494,8 @@ bool watch_is_older(struct text a, struct text b)
     return text_to_int64(a, &x) && text_to_int64(b, &y) && x < y;
 }
 
-// Who wrote which field is half of most objects, and kept by nobody. A server writes no blanks, and
-// within a string there would be a backslash before the quotes.
+// Who manages which field is half of most objects, and nobody reads it. A server writes no blanks,
+// and within a string there would be a backslash before the quotes.
 static struct text drop_managed_fields(struct watch *watch, struct text document)
 {
     static const char key[] = "\"managedFields\":[";
