@@ -18,7 +18,7 @@
 enum entry_flag {
     ENTRY_HAS_FAULT = 1 << 0,    // its document is refused; the status document says why
     ENTRY_IS_MISSING = 1 << 1,   // its document is gone, and that is not yet acted upon
-    ENTRY_IS_REDEFINED = 1 << 2, // it is being deleted, and a document defines it again
+    ENTRY_IS_REDEFINED = 1 << 2, // it is in deletion and a document defines it: made anew after it
     ENTRY_IS_BUSY = 1 << 3,      // a write of it is under way
 };
 
@@ -26,7 +26,7 @@ enum entry_flag {
 // lies beside that file.
 struct entry {
     const struct object *object; // borrowed from the cache; NULL: a free slot
-    struct content_id body;      // of everything outside metadata and status
+    struct content_id body;      // managed_body_id: a change of it makes a generation
     uint32_t file;
     uint32_t next; // of the same file
     uint32_t previous;
@@ -40,10 +40,10 @@ enum file_flag {
     FILE_HAS_DUPLICATES = 1 << 2,   // some of its objects stand in another file too
     FILE_WAS_WARNED = 1 << 3,       // secrets in a file that others may read
     FILE_IS_DUE = 1 << 4,           // its status file is to be written
-    FILE_KEEPS_MISSING = 1 << 6,    // not readable as a whole: its last good objects stay
+    FILE_KEEPS_MISSING = 1 << 6,    // at its last reading objects stayed that it seemed to lack
     FILE_IS_UNSETTLED = 1 << 7,     // to be read again, whatever its times say
-    FILE_HAS_BROKEN = 1 << 8,       // the status file has documents for what gives no object
-    FILE_IS_HOMELESS = 1 << 9,      // its status lies in the state alone
+    FILE_HAS_BROKEN = 1 << 8,       // the status file names refused documents without an object
+    FILE_IS_HOMELESS = 1 << 9,      // its status documents are rows of the state alone
     FILE_HAS_LOST_STATUS = 1 << 10, // its status file was removed, and is to be made again
 };
 

@@ -75,7 +75,7 @@ void ingest_broken(struct folder *folder, struct arena *arena, const struct docu
     keep_broken(folder, buffer_text(&key), buffer_text(&body));
 }
 
-// One document for all that have none.
+// One status document for all refused documents that have none of their own.
 static void keep_unlisted(struct folder *folder)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -212,7 +212,7 @@ static void accept_draft(struct folder *folder, struct draft *draft, uint32_t fr
     pass_mark(folder, id);
 }
 
-// A refused document of an object that is known: its last good state stays.
+// A refused document of an object whose last good document is known: that one stays.
 static void take_refused(struct folder *folder, struct draft *draft, uint32_t from,
                          const char *fault)
 {
@@ -238,7 +238,7 @@ static const char *find_immutable_changes(const struct folder *folder, struct dr
     return text.len ? arena_copy(draft->arena, text.at, text.len) : NULL;
 }
 
-// What is known of the object, and beside which file that lies. FILE_NONE: it is new.
+// What the store keeps of the object, and beside which manifest. FILE_NONE: it is new.
 static bool find_draft(struct folder *folder, struct draft *draft, uint32_t id, uint32_t *from,
                        struct error *err)
 {
@@ -253,6 +253,7 @@ static bool find_draft(struct folder *folder, struct draft *draft, uint32_t id, 
     return draft_load(folder, draft, id, err);
 }
 
+// Before a last good document with a secret counts, the database has it; one without leaves none.
 static bool update_secret(struct folder *folder, struct draft *draft, bool has_secret,
                           struct error *err)
 {
@@ -266,7 +267,7 @@ static bool update_secret(struct folder *folder, struct draft *draft, bool has_s
     return true;
 }
 
-// In deletion the spec stays as it was; labels and annotations still say how to go about it.
+// In deletion the spec stays as it was; labels and annotations may still change what is done.
 static const struct value *good_in_deletion(struct draft *draft, const struct value *given)
 {
     struct value *kept =
@@ -293,7 +294,7 @@ static bool has_same_spec(const struct object *object, const struct document *do
 
 // What of an object differs from its document.
 struct change {
-    bool is_body; // what makes a generation
+    bool is_body; // outside metadata and status: a new generation
     bool is_any;
 };
 
@@ -305,7 +306,7 @@ static struct change compare_last_good(const struct draft *draft, const struct v
     return (struct change){is_body, is_body || !managed_same_beside(good, known)};
 }
 
-// Where the last good document is lost, the cached state says what it was.
+// Where what is kept is lost or outdated, the cached state says what the last good document was.
 static struct change compare_cached(const struct draft *draft, const struct value *good,
                                     const struct document *document, const struct entry *entry)
 {
@@ -313,7 +314,7 @@ static struct change compare_cached(const struct draft *draft, const struct valu
     return (struct change){is_body, is_body || !has_same_spec(entry->object, document)};
 }
 
-// In deletion the spec stays as it was.
+// While loading nearly all documents equal their last good ones, which then need not be parsed.
 static struct change find_change(const struct folder *folder, struct draft *draft,
                                  const struct value *good, const struct document *document,
                                  uint32_t id)
@@ -374,7 +375,8 @@ static void take_new(struct folder *folder, struct draft *draft, struct document
         put_off(folder, ENTRY_NONE, &err);
 }
 
-// The usual case: a file changed, and this document of it did not.
+// The usual case: a file changed, and this document of it did not, as far as its kind is concerned:
+// metadata that pack_spec does not take is kept with the next change.
 static bool is_unchanged(const struct folder *folder, struct arena *arena,
                          const struct document *document, const struct entry *entry)
 {
@@ -384,7 +386,7 @@ static bool is_unchanged(const struct folder *folder, struct arena *arena,
            content_id_equal(entry->body, managed_body_id(arena, document->tree));
 }
 
-// Refused, and no good state of it is known.
+// Refused, and no last good document of it is known. Its object, if there is one, stays.
 static void take_without_good(struct folder *folder, struct arena *arena,
                               const struct document *document, uint32_t id)
 {

@@ -61,7 +61,7 @@ struct id_list {
     size_t capacity;
 };
 
-// A document of a status file that no manifest has claimed yet, while loading.
+// A status document that waits, while loading, for the manifest that defines its object.
 struct dormant {
     uint64_t hash; // of its key
     uint64_t version;
@@ -98,9 +98,10 @@ struct pass {
     size_t next;
     uint32_t file;                  // being read
     uint32_t documents;             // in it, so far
-    uint32_t broken;                // of these, without an object
-    bool keeps_missing;             // what is broken in it may be any of its objects
-    bool has_put_off;               // something of this pass has to be read again
+    uint32_t broken;                // of these, refused without an object
+    bool keeps_missing;             // any object may be defined by what could not be read of it:
+                                    // those that it seems to lack stay
+    bool has_put_off;               // a file of this pass has to be read again (ingest.h)
     struct buffer text;             // of it, as it stood there
     struct document_reader *reader; // NULL: no file is half read
 };
@@ -125,11 +126,11 @@ struct file_faults {
 };
 
 enum degraded {
-    DEGRADED_LOST,
-    DEGRADED_WRITE_AHEAD,
-    DEGRADED_STATE,
-    DEGRADED_STATUS,
-    DEGRADED_READING, // a pass could not read or keep what it needs; the next one tries again
+    DEGRADED_LOST,        // a leader's state folder was removed or replaced
+    DEGRADED_WRITE_AHEAD, // the state cannot be read, or objects not be written to it
+    DEGRADED_STATE,       // no resourceVersions can be reserved
+    DEGRADED_STATUS,      // status files cannot be written
+    DEGRADED_READING,     // a pass could not read or keep what it needs; the next one tries again
     DEGRADED_COUNT
 };
 

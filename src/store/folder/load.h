@@ -14,7 +14,8 @@ void load_note(struct folder *folder, const char *manifest);
 enum step load_index(struct folder *folder, int64_t until_ms);
 enum step load_merge(struct folder *folder, int64_t until_ms);
 // Takes the dormant document of the draft's subject (draft_skim); *from is the manifest beside
-// which it lay. Returns false when there is none, or, with err set, when it cannot be read.
+// which it lay. Returns false when there is none, also when it is unusable (a log line says so),
+// or, with err set, when the status file cannot be read.
 bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struct error *err);
 // Handles the documents that are still dormant: their objects have no manifest any more.
 enum step load_orphans(struct folder *folder, int64_t until_ms);
