@@ -118,8 +118,8 @@ static struct fault_line *find_old(const struct file_faults *faults, const char 
     return NULL;
 }
 
-static void add(struct folder *folder, uint32_t file, const char *path, const char *text,
-                const struct object *regarding)
+static void add_fault(struct folder *folder, uint32_t file, const char *path, const char *text,
+                      const struct object *regarding)
 {
     struct file_faults *faults = faults_need(folder, file);
     if (faults->found++ >= FAULTS_LISTED)
@@ -141,12 +141,12 @@ static void add(struct folder *folder, uint32_t file, const char *path, const ch
 void faults_add(struct folder *folder, uint32_t file, const char *text,
                 const struct object *regarding)
 {
-    add(folder, file, folder->entries.files[file].path, text, regarding);
+    add_fault(folder, file, folder->entries.files[file].path, text, regarding);
 }
 
 void faults_add_folder(struct folder *folder, const char *path, const char *text)
 {
-    add(folder, FILE_NONE, path, text, NULL);
+    add_fault(folder, FILE_NONE, path, text, NULL);
 }
 
 static void drop_old_lines(struct file_faults *faults)

@@ -62,7 +62,7 @@ static const char *nearest_kind(const struct document_source *source, struct tex
     return text_nearest(name, names, count);
 }
 
-static const char *shown(const struct walk *walk, struct text text)
+static const char *cleaned(const struct walk *walk, struct text text)
 {
     AUTO_BUFFER clean = {0};
     text_clean(&clean, text, SHOWN_OCTETS_MAX);
@@ -84,12 +84,12 @@ static void judge_unknown(const struct walk *walk, struct document *document)
     const char *known = known_version(walk->source, group);
     if (!text_is(version, known)) {
         set_fault(walk, document, "apiVersion: unknown version %s; use %.*s/%s",
-                  shown(walk, version), TEXT_ARGS(group), known);
+                  cleaned(walk, version), TEXT_ARGS(group), known);
         return;
     }
     const char *nearest = nearest_kind(walk->source, group, name);
     if (nearest)
-        set_fault(walk, document, "kind: unknown kind %s; did you mean %s?", shown(walk, name),
+        set_fault(walk, document, "kind: unknown kind %s; did you mean %s?", cleaned(walk, name),
                   nearest);
 }
 
@@ -202,7 +202,7 @@ static bool is_too_large(const struct walk *walk, const struct document *documen
     return json.len > DOCUMENT_OCTETS_MAX;
 }
 
-static void check(const struct walk *walk, struct document *document)
+static void check_document(const struct walk *walk, struct document *document)
 {
     if (document->tree->type != VALUE_MAP) {
         set_fault(walk, document, "expected a map with apiVersion and kind, found %s",
@@ -300,7 +300,7 @@ static struct value *pop_tree(struct document_reader *reader)
     return tree;
 }
 
-static void take(struct document_reader *reader, document_call *call, void *context)
+static void take_tree(struct document_reader *reader, document_call *call, void *context)
 {
     struct value *tree = pop_tree(reader);
     const struct value *items = opened_list(tree);
@@ -314,7 +314,7 @@ static void take(struct document_reader *reader, document_call *call, void *cont
         .column = tree->column ? tree->column : 1,
     };
     const struct walk walk = {&reader->source, reader->arena};
-    check(&walk, &document);
+    check_document(&walk, &document);
     call(context, reader->arena, &document);
     arena_reset(reader->arena);
 }
@@ -352,7 +352,7 @@ bool document_reader_step(struct document_reader *reader, document_call *call, v
     if (is_reading && !read_part(reader, err))
         return false;
     if (!is_reading && reader->first)
-        take(reader, call, context);
+        take_tree(reader, call, context);
     *has_more = reader->yaml || reader->first;
     return true;
 }

@@ -3,8 +3,8 @@
 #include "store/folder/generated.h"
 #include "store/folder/name.h"
 
-static bool edit(struct generated *children, const struct object_ref_key *key,
-                 const struct value *fields, struct error *err)
+static bool edit_child(struct generated *children, const struct object_ref_key *key,
+                       const struct value *fields, struct error *err)
 {
     const struct store_object_write put = {.key = *key, .tree = fields};
     if (generated_has(children, key))
@@ -21,7 +21,7 @@ bool folder_edit(const struct folder_options *options, const struct object_ref_k
     buffer_printf(&place, "%s/" NAME_CHILDREN,
                   options->state_dir ? options->state_dir : options->dir);
     generated_init(&children, disk_system(), place.at);
-    bool is_ok = edit(&children, key, fields, err);
+    bool is_ok = edit_child(&children, key, fields, err);
     generated_done(&children);
     return is_ok;
 }

@@ -64,7 +64,7 @@ static void add_cleaned(struct buffer *out, const char *name, const char *text)
     add_field(out, name, buffer_text(&clean));
 }
 
-static void begin(struct buffer *out, bool is_warning, const char *reason, int64_t now_ms)
+static void begin_line(struct buffer *out, bool is_warning, const char *reason, int64_t now_ms)
 {
     char now[WHEN_TEXT_MAX];
     when_write_ms(now_ms, now);
@@ -90,7 +90,7 @@ static bool make_room(struct events *events, bool is_warning)
     return false;
 }
 
-static void end(struct events *events, struct buffer *out, bool is_warning)
+static void end_line(struct events *events, struct buffer *out, bool is_warning)
 {
     buffer_add_text(out, "}\n");
     if (!make_room(events, is_warning))
@@ -102,21 +102,21 @@ static void end(struct events *events, struct buffer *out, bool is_warning)
 void events_add(struct events *events, const struct kube_event *note, int64_t now_ms)
 {
     AUTO_BUFFER out = {0};
-    begin(&out, note->is_warning, note->reason, now_ms);
+    begin_line(&out, note->is_warning, note->reason, now_ms);
     add_field(&out, "action", text_of(note->action));
     add_regarding(&out, note->regarding);
     add_cleaned(&out, "note", note->text);
-    end(events, &out, note->is_warning);
+    end_line(events, &out, note->is_warning);
 }
 
 void events_add_manifest(struct events *events, const char *path, const char *reason,
                          const char *text, int64_t now_ms)
 {
     AUTO_BUFFER out = {0};
-    begin(&out, true, reason, now_ms);
+    begin_line(&out, true, reason, now_ms);
     add_cleaned(&out, "manifest", path);
     add_cleaned(&out, "note", text);
-    end(events, &out, true);
+    end_line(events, &out, true);
 }
 
 // ---- the file -----------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ static bool open_file(struct events *events)
 }
 
 // The old file is replaced first, so that at each moment the newest events stand in one of the two.
-static void rotate(struct events *events)
+static void rotate_file(struct events *events)
 {
     AUTO_BUFFER old_path = {0};
     AUTO_BUFFER text = {0};
@@ -155,7 +155,7 @@ void events_write(struct events *events)
     for (size_t i = 0; i < events->count; i++)
         buffer_add_text(&text, events->lines[i].text);
     if (events->octets && events->octets + text.len > FILE_OCTETS_MAX) {
-        rotate(events);
+        rotate_file(events);
         if (!open_file(events))
             return;
     }

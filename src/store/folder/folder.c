@@ -219,7 +219,7 @@ static const struct store_ops folder_ops = {
 
 // ---- opening ------------------------------------------------------------------------------------
 
-static char *join(const char *folder, const char *name)
+static char *join_path(const char *folder, const char *name)
 {
     AUTO_BUFFER path = {0};
     buffer_printf(&path, "%s/%s", folder ? folder : "", name);
@@ -251,7 +251,7 @@ static bool find_folders(struct folder *folder, const struct folder_options *opt
 
 static bool open_state(struct folder *folder, bool has_state_dir, struct error *err)
 {
-    folder->own_dir = join(folder->state_dir, ".signpost");
+    folder->own_dir = join_path(folder->state_dir, ".signpost");
     if (folder->is_reading)
         return true;
     if (disk_make_folder(folder->world.disk, folder->own_dir, 0755, err) && lead_open(folder, err))
@@ -275,10 +275,10 @@ static void copy_kinds(struct folder *folder, const struct folder_options *optio
 static void open_parts(struct folder *folder)
 {
     struct disk *disk = folder->world.disk;
-    autofree char *state = join(folder->own_dir, "state.db");
-    autofree char *events = join(folder->own_dir, "events.jsonl");
-    autofree char *generated = join(folder->own_dir, "made");
-    autofree char *children = join(folder->state_dir, NAME_CHILDREN);
+    autofree char *state = join_path(folder->own_dir, "state.db");
+    autofree char *events = join_path(folder->own_dir, "events.jsonl");
+    autofree char *generated = join_path(folder->own_dir, "made");
+    autofree char *children = join_path(folder->state_dir, NAME_CHILDREN);
     status_files_init(&folder->status_files, disk, folder->state_dir ? folder->state_dir : "",
                       &folder->state);
     folder->status_files.is_shared = folder->state_dir && !strcmp(folder->state_dir, folder->dir);
@@ -290,8 +290,8 @@ static void open_parts(struct folder *folder)
     events_init(&folder->events, disk, events);
 }
 
-static struct folder *make(const struct world *world, const struct folder_options *options,
-                           struct log *log)
+static struct folder *make_folder(const struct world *world, const struct folder_options *options,
+                                  struct log *log)
 {
     struct folder *folder = mem_new_of(struct folder);
     folder->store = (struct store){&folder_ops, cache_new(), DEBOUNCE_MS};
@@ -314,9 +314,9 @@ static struct folder *make(const struct world *world, const struct folder_option
 struct folder *folder_open_reader(const struct world *world, const struct folder_options *options,
                                   struct error *err)
 {
-    struct folder *folder = make(world, options, NULL);
+    struct folder *folder = make_folder(world, options, NULL);
     bool is_found = find_folders(folder, options, false, err);
-    folder->own_dir = join(folder->state_dir, ".signpost");
+    folder->own_dir = join_path(folder->state_dir, ".signpost");
     open_parts(folder);
     if (is_found)
         return folder;
@@ -333,7 +333,7 @@ void folder_close_reader(struct folder *folder)
 struct store *folder_new(const struct world *world, const struct folder_options *options,
                          struct log *log, struct error *err)
 {
-    struct folder *folder = make(world, options, log);
+    struct folder *folder = make_folder(world, options, log);
     bool is_open = find_folders(folder, options, !options->is_reading, err) &&
                    open_state(folder, options->state_dir, err);
     open_parts(folder);

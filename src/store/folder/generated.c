@@ -52,7 +52,7 @@ static bool read_tree(struct arena *arena, const char *path, struct value **tree
     return true;
 }
 
-static struct generated_file *find(struct generated *generated, const char *path)
+static struct generated_file *find_file(struct generated *generated, const char *path)
 {
     for (size_t i = 0; i < generated->count; i++)
         if (!strcmp(generated->files[i].path, path))
@@ -60,10 +60,10 @@ static struct generated_file *find(struct generated *generated, const char *path
     return NULL;
 }
 
-static void remember(struct generated *generated, const char *path, const struct value *tree)
+static void remember_file(struct generated *generated, const char *path, const struct value *tree)
 {
     const struct value *owners = value_at(tree, "metadata.ownerReferences", NULL);
-    struct generated_file *file = find(generated, path);
+    struct generated_file *file = find_file(generated, path);
     if (!file) {
         mem_reserve(&generated->files, &generated->capacity, generated->count + 1);
         file = &generated->files[generated->count++];
@@ -122,7 +122,7 @@ static bool write_tree(struct generated *generated, const struct kind *kind, con
     if (!disk_make_folder(generated->disk, generated->folder, 0755, err) ||
         !disk_replace(generated->disk, path, buffer_text(&text), 0644, true, err))
         return false;
-    remember(generated, path, tree);
+    remember_file(generated, path, tree);
     report_change(generated, path, true);
     return true;
 }
@@ -163,19 +163,19 @@ bool generated_has(const struct generated *generated, const struct object_ref_ke
     return disk_stat(path.at, &found, NULL);
 }
 
-static void forget(struct generated *generated, size_t at)
+static void forget_file(struct generated *generated, size_t at)
 {
     free(generated->files[at].path);
     generated->files[at] = generated->files[--generated->count];
 }
 
-static bool drop(struct generated *generated, size_t at)
+static bool drop_file(struct generated *generated, size_t at)
 {
     generated->files[at].is_doomed = true;
     if (!disk_remove(generated->disk, generated->files[at].path, NULL))
         return false;
     report_change(generated, generated->files[at].path, false);
-    forget(generated, at);
+    forget_file(generated, at);
     return true;
 }
 
@@ -187,9 +187,9 @@ bool generated_drop(struct generated *generated, const struct object_ref_key *ke
     if (!disk_remove(generated->disk, path.at, err))
         return false;
     report_change(generated, path.at, false);
-    const struct generated_file *file = find(generated, path.at);
+    const struct generated_file *file = find_file(generated, path.at);
     if (file)
-        forget(generated, (size_t)(file - generated->files));
+        forget_file(generated, (size_t)(file - generated->files));
     return true;
 }
 
@@ -197,19 +197,19 @@ void generated_forget(struct generated *generated, const char *uid)
 {
     for (size_t i = generated->count; i-- > 0;)
         if (!strcmp(generated->files[i].owner, uid))
-            drop(generated, i);
+            drop_file(generated, i);
 }
 
 bool generated_clear(struct generated *generated)
 {
     bool is_clear = true;
     for (size_t i = generated->count; i-- > 0;)
-        if (generated->files[i].is_doomed && !drop(generated, i))
+        if (generated->files[i].is_doomed && !drop_file(generated, i))
             is_clear = false;
     return is_clear;
 }
 
-static void learn(struct generated *generated, const char *name)
+static void learn_file(struct generated *generated, const char *name)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER path = {0};
@@ -219,7 +219,7 @@ static void learn(struct generated *generated, const char *name)
     buffer_printf(&path, "%s/%s", generated->folder, name);
     struct value *tree;
     if (read_tree(arena, path.at, &tree, NULL) && tree)
-        remember(generated, path.at, tree);
+        remember_file(generated, path.at, tree);
 }
 
 static void learn_all(struct generated *generated)
@@ -230,7 +230,7 @@ static void learn_all(struct generated *generated)
     if (!disk_list(generated->folder, &names, &count, NULL))
         return;
     for (size_t i = 0; i < count; i++) {
-        learn(generated, names[i]);
+        learn_file(generated, names[i]);
         free(names[i]);
     }
     free(names);
@@ -242,7 +242,7 @@ void generated_sweep(struct generated *generated,
     learn_all(generated);
     for (size_t i = generated->count; i-- > 0;)
         if (*generated->files[i].owner && !is_known(context, generated->files[i].owner))
-            drop(generated, i);
+            drop_file(generated, i);
 }
 
 bool generated_next_orphan(struct generated *generated,

@@ -88,7 +88,7 @@ static bool keeps_all(struct folder *folder, struct error *err)
     return keeps_state(folder, err) && keeps_folder(folder, err);
 }
 
-static void lose(struct folder *folder, const struct error *err)
+static void lose_locks(struct folder *folder, const struct error *err)
 {
     degraded_set(folder, DEGRADED_LOST, err);
     loop_timer_set(folder->world.loop, &folder->lead_timer, LEAD_MS);
@@ -104,7 +104,7 @@ static void look_again(struct folder *folder)
 {
     struct error err = {0};
     if (!keeps_all(folder, &err)) {
-        lose(folder, &err);
+        lose_locks(folder, &err);
         return;
     }
     folder->is_lost = false;
@@ -117,7 +117,7 @@ bool lead_look(struct folder *folder)
 {
     struct error err = {0};
     if (folder->is_leading && !folder->is_lost && !keeps_all(folder, &err))
-        lose(folder, &err);
+        lose_locks(folder, &err);
     return !folder->is_lost;
 }
 

@@ -12,7 +12,7 @@ struct sweep {
     bool is_ours_alone;
 };
 
-static void sweep(const struct sweep *how, const char *folder, unsigned depth);
+static void sweep_folder(const struct sweep *how, const char *folder, unsigned depth);
 
 static bool is_leftover(const struct sweep *how, const char *name)
 {
@@ -33,10 +33,10 @@ static void look_at(const struct sweep *how, const char *folder, const char *nam
         disk_remove(how->folder->world.disk, path.at, NULL);
     else if (how->is_ours_alone && depth < DEPTH_MAX && !disk_is_link(path.at) &&
              disk_stat(path.at, &found, NULL) && found.is_folder)
-        sweep(how, path.at, depth + 1);
+        sweep_folder(how, path.at, depth + 1);
 }
 
-static void sweep(const struct sweep *how, const char *folder, unsigned depth)
+static void sweep_folder(const struct sweep *how, const char *folder, unsigned depth)
 {
     char **names = NULL;
     size_t count = 0;
@@ -51,10 +51,10 @@ static void sweep(const struct sweep *how, const char *folder, unsigned depth)
 
 void leftovers_remove(const struct folder *folder, const char *path)
 {
-    sweep(&(struct sweep){.folder = folder}, path, 0);
+    sweep_folder(&(struct sweep){.folder = folder}, path, 0);
 }
 
 void leftovers_remove_all(const struct folder *folder, const char *path)
 {
-    sweep(&(struct sweep){.folder = folder, .is_ours_alone = true}, path, 0);
+    sweep_folder(&(struct sweep){.folder = folder, .is_ours_alone = true}, path, 0);
 }

@@ -221,7 +221,8 @@ enum step load_merge(struct folder *folder, int64_t until_ms)
 
 // ---- claims -------------------------------------------------------------------------------------
 
-static struct dormant *choose(struct dormant *first, const struct dormant *end, uint32_t file)
+static struct dormant *choose_dormant(struct dormant *first, const struct dormant *end,
+                                      uint32_t file)
 {
     struct dormant *chosen = NULL;
     for (struct dormant *at = first; at < end && at->hash == first->hash; at++) {
@@ -250,7 +251,7 @@ bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struc
     const struct dormant *end = load->items + load->count;
     draft_key(&key, draft);
     struct dormant *first = load_find(load, hash_octets(key.at, key.len), load->count);
-    struct dormant *chosen = first ? choose(first, end, folder->pass.file) : NULL;
+    struct dormant *chosen = first ? choose_dormant(first, end, folder->pass.file) : NULL;
     if (!chosen)
         return false;
     struct status_file *status = folder_open_status(folder, chosen->file, err);

@@ -25,7 +25,7 @@ static int64_t seconds_at(const struct value *metadata, const char *key)
     return text.at && when_parse(text, &unix_ms, NULL) ? unix_ms / 1000 : 0;
 }
 
-static bool lists(const struct value *list, const char *wanted)
+static bool lists_text(const struct value *list, const char *wanted)
 {
     if (!wanted)
         return false;
@@ -63,7 +63,7 @@ bool managed_decode(struct managed *out, const struct store_kind *type,
         .generation = value_int_at(metadata, "generation", 1),
         .created_s = seconds_at(metadata, "creationTimestamp"),
         .deleted_s = seconds_at(metadata, "deletionTimestamp"),
-        .has_finalizer = lists(value_find(metadata, "finalizers"), type->finalizer),
+        .has_finalizer = lists_text(value_find(metadata, "finalizers"), type->finalizer),
         .labels = map_at(metadata, "labels"),
         .annotations = map_at(metadata, "annotations"),
         .status = map_at(document, "status"),
@@ -97,7 +97,7 @@ static void set_time(struct arena *arena, struct value *map, struct text key, in
 }
 
 // A second parent for the same children.
-static struct value *share(struct arena *arena, const struct value *value)
+static struct value *share_children(struct arena *arena, const struct value *value)
 {
     struct value *twin = arena_new_of(arena, struct value);
     *twin = *value;
@@ -109,7 +109,7 @@ static void set_shared(struct arena *arena, struct value *map, struct text key,
                        const struct value *value)
 {
     if (value)
-        value_set(map, key, share(arena, value));
+        value_set(map, key, share_children(arena, value));
 }
 
 static bool is_body(struct text key)
@@ -125,7 +125,7 @@ static void set_body(struct arena *arena, struct value *map, const struct value 
 {
     value_each (item, tree) {
         if (is_body(item->key))
-            value_set(map, item->key, share(arena, item));
+            value_set(map, item->key, share_children(arena, item));
     }
 }
 
@@ -235,10 +235,10 @@ static const struct value *merge_marks(struct arena *arena, const struct value *
         return theirs ? theirs : own;
     struct value *merged = value_make(arena, VALUE_MAP);
     value_each (item, theirs) {
-        value_set(merged, item->key, share(arena, item));
+        value_set(merged, item->key, share_children(arena, item));
     }
     value_each (item, own) {
-        value_set(merged, item->key, share(arena, item));
+        value_set(merged, item->key, share_children(arena, item));
     }
     return merged;
 }
@@ -260,7 +260,7 @@ static const struct value *labels_of_user(struct arena *arena, const struct kind
     struct value *kept = value_make(arena, VALUE_MAP);
     value_each (item, labels)
         if (!is_own_label(kind, item->key))
-            value_set(kept, item->key, share(arena, item));
+            value_set(kept, item->key, share_children(arena, item));
     return kept->count ? kept : NULL;
 }
 
@@ -283,7 +283,7 @@ struct value *managed_tree(struct arena *arena, const struct subject *subject,
     return document;
 }
 
-static struct text copied(struct arena *arena, const char *text)
+static struct text copied_text(struct arena *arena, const char *text)
 {
     return text_of(arena_copy_text(arena, text));
 }
@@ -294,13 +294,14 @@ const struct value *managed_change_metadata(struct arena *arena, const struct va
 {
     struct value *result = value_make(arena, VALUE_MAP);
     value_each (item, map) {
-        value_set(result, item->key, share(arena, item));
+        value_set(result, item->key, share_children(arena, item));
     }
     for (size_t i = 0; i < count; i++) {
         if (changes[i].is_label != is_label)
             continue;
         if (changes[i].value)
-            set_text(arena, result, copied(arena, changes[i].key), copied(arena, changes[i].value));
+            set_text(arena, result, copied_text(arena, changes[i].key),
+                     copied_text(arena, changes[i].value));
         else
             value_remove(result, changes[i].key);
     }

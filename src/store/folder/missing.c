@@ -48,8 +48,8 @@ static void begin_deletion(struct folder *folder, struct draft *draft, const str
     object_unref(bare);
 }
 
-static bool prepare(struct folder *folder, struct farewells *farewells, uint32_t id,
-                    struct error *err)
+static bool prepare_farewell(struct folder *folder, struct farewells *farewells, uint32_t id,
+                             struct error *err)
 {
     const struct entry *entry = &folder->entries.items[id];
     const struct object *object = entry->object;
@@ -85,7 +85,7 @@ static void commit_deletion(struct folder *folder, struct farewell *farewell)
     folder_put_object(folder, object, entry->file, entry->body, true);
 }
 
-static void commit(struct folder *folder, struct farewells *farewells)
+static void commit_farewells(struct folder *folder, struct farewells *farewells)
 {
     for (size_t i = 0; i < farewells->count; i++) {
         struct farewell *farewell = &farewells->items[i];
@@ -135,7 +135,7 @@ static bool act_on_some(struct folder *folder, int64_t until_ms)
     size_t left = missing->count;
     while (left > 0 && farewells.count < CHUNK) {
         uint32_t id = missing->items[--left];
-        if (is_missing(folder, id) && !prepare(folder, &farewells, id, &err)) {
+        if (is_missing(folder, id) && !prepare_farewell(folder, &farewells, id, &err)) {
             degraded_set(folder, DEGRADED_READING, &err);
             return false;
         }
@@ -148,7 +148,7 @@ static bool act_on_some(struct folder *folder, int64_t until_ms)
         return false;
     }
     missing->count = left;
-    commit(folder, &farewells);
+    commit_farewells(folder, &farewells);
     return true;
 }
 

@@ -69,7 +69,7 @@ static bool is_named_so(const struct draft *draft, struct text key_text)
 }
 
 // Its document is gone, or (a file that cannot be read) may be.
-static void revive(struct folder *folder, struct draft *draft, uint32_t file, bool is_kept)
+static void revive_object(struct folder *folder, struct draft *draft, uint32_t file, bool is_kept)
 {
     struct content_id body = managed_body_id(draft->arena, draft->managed.last_good);
     uint32_t id = folder_put_object(folder, draft_object(folder, draft), file, body, true);
@@ -79,7 +79,7 @@ static void revive(struct folder *folder, struct draft *draft, uint32_t file, bo
 }
 
 // Nobody waits for it: it leaves at once, also for those who read the state.
-static void leave(struct folder *folder, struct draft *draft, uint32_t file, struct text key)
+static void drop_orphan(struct folder *folder, struct draft *draft, uint32_t file, struct text key)
 {
     folder_drop(folder, file, key);
     if (!folder->is_leading)
@@ -96,9 +96,9 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
     bool is_kept = folder->entries.files[file].flags & FILE_KEEPS_MISSING;
     draft_key(&key, draft);
     if (is_kept || draft->managed.has_finalizer)
-        revive(folder, draft, file, is_kept);
+        revive_object(folder, draft, file, is_kept);
     else
-        leave(folder, draft, file, buffer_text(&key));
+        drop_orphan(folder, draft, file, buffer_text(&key));
 }
 
 struct orphanage {
@@ -108,7 +108,7 @@ struct orphanage {
 };
 
 // Its controller does not run now: what is kept of it stays for later.
-static void spare(struct load *load, const struct value *tree)
+static void spare_object(struct load *load, const struct value *tree)
 {
     struct text uid = value_text_at(tree, "metadata.uid");
     if (uid.len != UID_OCTETS) {
@@ -127,7 +127,7 @@ static void read_orphan(const struct orphanage *orphanage, struct arena *arena,
     struct folder *folder = orphanage->folder;
     const struct value *tree = read_tree(arena, doc);
     if (!find_subject(folder, tree, &key)) {
-        spare(&folder->load, tree);
+        spare_object(&folder->load, tree);
         return;
     }
     struct draft draft = draft_make(folder, arena, &key);
@@ -312,7 +312,7 @@ static void pass_over_generated(struct folder *folder)
     free(uids.items);
 }
 
-static void sweep(struct folder *folder)
+static void sweep_ownerless(struct folder *folder)
 {
     if (folder->is_reading && !folder->load.has_unreadable)
         pass_over_generated(folder);
@@ -354,7 +354,7 @@ enum step load_orphans(struct folder *folder, int64_t until_ms)
         say_farewell(folder);
     folder->pass.is_load = false;
     drop_unseen(folder);
-    sweep(folder);
+    sweep_ownerless(folder);
     load_done(folder);
     return STEP_DONE;
 }

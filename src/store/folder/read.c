@@ -65,7 +65,7 @@ static uint64_t key_hash(const void *context, uint32_t id)
 static const struct table_ops seen_ops = {.matches = key_matches, .hash = key_hash};
 
 // Where the identity was seen before; NULL: nowhere, and from now on here.
-static const char *see(struct reading *reading, struct text key, const char *path)
+static const char *note_identity(struct reading *reading, struct text key, const char *path)
 {
     uint32_t id = table_find(&reading->seen, hash_text(key), &key);
     if (id != TABLE_NONE)
@@ -106,7 +106,7 @@ static void report_known(struct reading *reading, struct arena *arena, struct do
                                  .path = path_of(reading),
                                  .fault = document->fault};
     draft_key(&key_text, &draft);
-    const char *elsewhere = see(reading, buffer_text(&key_text), path_of(reading));
+    const char *elsewhere = note_identity(reading, buffer_text(&key_text), path_of(reading));
     if (elsewhere) {
         entry.is_duplicate = true;
         entry.fault = document_duplicate(arena, document, path_of(reading), elsewhere);

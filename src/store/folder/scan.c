@@ -10,7 +10,7 @@
 
 enum { NAMES_PER_LOOK = 32 }; // between two looks at the clock
 
-static void push(struct scan *scan, const char *folder)
+static void push_folder(struct scan *scan, const char *folder)
 {
     mem_reserve(&scan->folders, &scan->folder_capacity, scan->folder_count + 1);
     scan->folders[scan->folder_count++] = mem_copy_text(folder);
@@ -31,7 +31,7 @@ bool scan_check_link(const char *root, const char *manifest, struct error *err)
 void scan_begin(struct scan *scan, const char *root, const struct scan_calls *calls, void *context)
 {
     *scan = (struct scan){.calls = calls, .context = context, .root = mem_copy_text(root)};
-    push(scan, "");
+    push_folder(scan, "");
 }
 
 static void drop_names(struct scan *scan)
@@ -55,20 +55,20 @@ void scan_end(struct scan *scan)
     *scan = (struct scan){0};
 }
 
-static void absolute(struct buffer *out, const struct scan *scan, const char *path)
+static void write_absolute(struct buffer *out, const struct scan *scan, const char *path)
 {
     buffer_add_text(out, scan->root);
     if (*path)
         buffer_printf(out, "/%s", path);
 }
 
-static void relative(struct buffer *out, const char *folder, const char *name)
+static void write_relative(struct buffer *out, const char *folder, const char *name)
 {
     buffer_printf(out, "%s%s%s", folder, *folder ? "/" : "", name);
 }
 
 // What vanished since the listing is simply gone.
-static void fail(const struct scan *scan, const char *path, const struct error *err)
+static void report_unreadable(const struct scan *scan, const char *path, const struct error *err)
 {
     if (err->status != ENOENT && err->status != ENOTDIR && err->status != ELOOP)
         scan->calls->unreadable(scan->context, path, err);
@@ -79,13 +79,13 @@ static bool open_folder(struct scan *scan)
     AUTO_BUFFER path = {0};
     struct error err = {0};
     scan->folder = scan->folders[--scan->folder_count];
-    absolute(&path, scan, scan->folder);
+    write_absolute(&path, scan, scan->folder);
     if (scan->calls->folder)
         scan->calls->folder(scan->context, path.at);
     if (disk_list(path.at, &scan->names, &scan->name_count, &err))
         return true;
     if (*scan->folder)
-        fail(scan, scan->folder, &err);
+        report_unreadable(scan, scan->folder, &err);
     else
         scan->calls->unreadable(scan->context, "", &err);
     drop_names(scan);
@@ -106,13 +106,13 @@ static void take_folder(struct scan *scan, const char *path, const char *full)
     struct error err = {0};
     autofree char *real = disk_real_path(full, &err);
     if (!real) {
-        fail(scan, path, &err);
+        report_unreadable(scan, path, &err);
         return;
     }
     if (strcmp(real, full) != 0)
         return;
     if (depth_of(path) <= SCAN_DEPTH_MAX) {
-        push(scan, path);
+        push_folder(scan, path);
         return;
     }
     if (scan->calls->too_deep)
@@ -127,17 +127,17 @@ static void take_name(struct scan *scan, const char *name)
     struct error err = {0};
     if (name_is_skipped(name))
         return;
-    relative(&path, scan->folder, name);
+    write_relative(&path, scan->folder, name);
     if (name_is_status(name)) {
         if (scan->calls->status)
             scan->calls->status(scan->context, path.at);
         return;
     }
-    absolute(&full, scan, path.at);
+    write_absolute(&full, scan, path.at);
     if (!disk_stat(full.at, &found, &err)) {
         if (scan->calls->dangling && name_is_manifest(name) && disk_is_link(full.at))
             scan->calls->dangling(scan->context, path.at);
-        fail(scan, path.at, &err);
+        report_unreadable(scan, path.at, &err);
         return;
     }
     if (found.is_folder)

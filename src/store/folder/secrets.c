@@ -6,7 +6,7 @@
 #include "base/secret.h"
 #include "store/folder/managed.h"
 
-static void wipe(struct buffer *buffer)
+static void wipe_buffer(struct buffer *buffer)
 {
     if (buffer->at)
         secret_wipe(buffer->at, buffer->capacity);
@@ -16,7 +16,7 @@ static void wipe(struct buffer *buffer)
 bool secrets_write(struct state *state, const char *uid, const struct value *last_good,
                    struct error *err)
 {
-    __attribute__((cleanup(wipe))) struct buffer text = {0};
+    __attribute__((cleanup(wipe_buffer))) struct buffer text = {0};
     value_write_json(&text, last_good);
     database_begin(state->database);
     database_do(state->database, NULL, "INSERT OR REPLACE INTO secrets VALUES (?, ?)", "tb",

@@ -69,7 +69,7 @@ const struct store_shard *shard_list_items(const struct shard_list *list, size_t
     return list->items;
 }
 
-static struct text copied(struct shard_list *list, struct text text)
+static struct text copied_text(struct shard_list *list, struct text text)
 {
     return (struct text){arena_copy(list->arena, text.at, text.len), text.len};
 }
@@ -86,9 +86,10 @@ static bool take_shard(struct shard_list *list, const struct folder *folder, con
         return true;
     write_version(buffer_text(&text), version);
     mem_reserve(&list->items, &list->capacity, list->count + 1);
-    list->items[list->count++] = (struct store_shard){.name = copied(list, text_of(name)),
-                                                      .version = copied(list, text_of(version)),
-                                                      .text = copied(list, buffer_text(&text))};
+    list->items[list->count++] =
+        (struct store_shard){.name = copied_text(list, text_of(name)),
+                             .version = copied_text(list, text_of(version)),
+                             .text = copied_text(list, buffer_text(&text))};
     return true;
 }
 
@@ -130,7 +131,7 @@ struct shard_list *shard_files_read(const struct folder *folder, const char *pre
 
 // ---- writing ------------------------------------------------------------------------------------
 
-static bool refuse(struct error *err, int status, const char *name, const char *why)
+static bool refuse_shard(struct error *err, int status, const char *name, const char *why)
 {
     error_set(err, FAULT_RACE, "Conflict", "%s: %s", name, why);
     if (err)
@@ -146,8 +147,8 @@ static bool check_size(const struct store_shard_put *put, struct error *err)
 }
 
 // Does that state stand there? `version` NULL: nothing does.
-static bool check(const struct folder *folder, const char *name, const char *version,
-                  struct error *err)
+static bool check_version(const struct folder *folder, const char *name, const char *version,
+                          struct error *err)
 {
     AUTO_BUFFER text = {0};
     char now[SHARD_VERSION_MAX];
@@ -155,11 +156,11 @@ static bool check(const struct folder *folder, const char *name, const char *ver
     if (!read_shard(&text, folder, name, &is_there, err))
         return false;
     if (!is_there)
-        return version ? refuse(err, 404, name, "is gone") : true;
+        return version ? refuse_shard(err, 404, name, "is gone") : true;
     if (!version)
-        return refuse(err, 409, name, "is there already");
+        return refuse_shard(err, 409, name, "is there already");
     write_version(buffer_text(&text), now);
-    return !strcmp(now, version) || refuse(err, 409, name, "has been modified");
+    return !strcmp(now, version) || refuse_shard(err, 409, name, "has been modified");
 }
 
 bool shard_files_put(struct folder *folder, const struct store_shard_put *put,
@@ -170,7 +171,7 @@ bool shard_files_put(struct folder *folder, const struct store_shard_put *put,
     struct disk *disk = folder->world.disk;
     add_folder(&parent, folder);
     add_path(&path, folder, put->name);
-    if (!check_size(put, err) || !check(folder, put->name, put->version, err) ||
+    if (!check_size(put, err) || !check_version(folder, put->name, put->version, err) ||
         !disk_make_folder(disk, parent.at, 0755, err) ||
         !disk_replace(disk, path.at, put->text, 0600, true, err))
         return false;
@@ -184,7 +185,7 @@ bool shard_files_drop(struct folder *folder, const char *name, const char *versi
     AUTO_BUFFER path = {0};
     struct error why;
     add_path(&path, folder, name);
-    if (check(folder, name, version, &why))
+    if (check_version(folder, name, version, &why))
         return disk_remove(folder->world.disk, path.at, err);
     if (err)
         *err = why;

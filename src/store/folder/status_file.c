@@ -149,7 +149,7 @@ static void take_unmarked(struct status_file *file, struct status_doc *doc)
     status_file_set(file, buffer_text(&key), doc->version, body);
 }
 
-static void split(struct status_file *file, const char *end)
+static void split_documents(struct status_file *file, const char *end)
 {
     const char *start = file->text.at;
     const char *at =
@@ -224,7 +224,7 @@ void status_file_load(struct status_file *file, struct buffer *text)
     file->is_loaded = true;
     const char *end = whole_end(file);
     if (file->text.len)
-        split(file, end);
+        split_documents(file, end);
 }
 
 const struct status_doc *status_file_find(const struct status_file *file, struct text key)

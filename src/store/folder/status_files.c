@@ -98,7 +98,7 @@ static void remove_slot(struct status_files *status_files, uint32_t slot)
     free(file);
 }
 
-static void unload(struct status_files *status_files, struct status_file *file)
+static void unload_file(struct status_files *status_files, struct status_file *file)
 {
     size_t octets = file->text.len;
     status_files->octets -= octets < status_files->octets ? octets : status_files->octets;
@@ -109,7 +109,7 @@ static void unload_others(struct status_files *status_files, const struct status
 {
     for (size_t i = 0; i < status_files->count; i++)
         if (status_files->files[i] != kept && status_files->files[i]->is_loaded)
-            unload(status_files, status_files->files[i]);
+            unload_file(status_files, status_files->files[i]);
 }
 
 void status_files_tidy(struct status_files *status_files, int64_t now_ms)
@@ -118,7 +118,7 @@ void status_files_tidy(struct status_files *status_files, int64_t now_ms)
         struct status_file *file = status_files->files[slot];
         if (status_file_is_changed(file))
             continue;
-        unload(status_files, file);
+        unload_file(status_files, file);
         if (status_files_due_ms(file) <= now_ms)
             remove_slot(status_files, slot);
     }
@@ -190,8 +190,8 @@ static bool is_homeless(const struct status_files *status_files, const char *man
     return !real || strcmp(real, path.at) != 0;
 }
 
-static bool load(struct status_files *status_files, struct status_file *file, const char *manifest,
-                 struct error *err)
+static bool load_file(struct status_files *status_files, struct status_file *file,
+                      const char *manifest, struct error *err)
 {
     AUTO_BUFFER text = {0};
     file->is_absent = file->is_homeless = is_homeless(status_files, manifest);
@@ -212,7 +212,7 @@ struct status_file *status_files_open(struct status_files *status_files, uint32_
         return file;
     if (status_files->octets > STATUS_FILES_OCTETS_MAX)
         unload_others(status_files, file);
-    return load(status_files, file, manifest, err) ? file : NULL;
+    return load_file(status_files, file, manifest, err) ? file : NULL;
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -224,8 +224,8 @@ static bool make_parent(struct status_files *status_files, const char *path, str
     return disk_make_folder(status_files->disk, folder, 0755, err);
 }
 
-static bool replace(struct status_files *status_files, const char *path, struct text text,
-                    struct error *err)
+static bool replace_file(struct status_files *status_files, const char *path, struct text text,
+                         struct error *err)
 {
     struct error local = {0};
     if (disk_replace(status_files->disk, path, text, 0644, false, &local))
@@ -247,7 +247,7 @@ static bool put_beside(struct status_files *status_files, const char *manifest, 
         return disk_remove(status_files->disk, path.at, err);
     return status_files->is_shared
                ? disk_replace(status_files->disk, path.at, text, 0644, false, err)
-               : replace(status_files, path.at, text, err);
+               : replace_file(status_files, path.at, text, err);
 }
 
 struct keeping {
@@ -271,8 +271,8 @@ static bool keep_rows(struct status_files *status_files, const struct status_fil
     return state_commit(status_files->state, err);
 }
 
-static bool put(struct status_files *status_files, struct status_file *file, const char *manifest,
-                struct text text, struct error *err)
+static bool put_file(struct status_files *status_files, struct status_file *file,
+                     const char *manifest, struct text text, struct error *err)
 {
     struct error local = {0};
     file->is_refused = false;
@@ -295,12 +295,12 @@ bool status_files_write(struct status_files *status_files, struct status_file *f
     AUTO_BUFFER text = {0};
     if (!status_file_is_changed(file))
         return true;
-    if (!file->is_loaded && !load(status_files, file, manifest, err))
+    if (!file->is_loaded && !load_file(status_files, file, manifest, err))
         return false;
     status_file_write(&text, file, manifest);
-    if (!put(status_files, file, manifest, buffer_text(&text), err))
+    if (!put_file(status_files, file, manifest, buffer_text(&text), err))
         return false;
-    unload(status_files, file);
+    unload_file(status_files, file);
     status_file_forget_changes(file);
     file->written_ms = now_ms;
     file->written_octets = text.len;

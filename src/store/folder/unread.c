@@ -24,7 +24,7 @@ static int compare_path(const void *path, const void *item)
     return strcmp(path, unread->path);
 }
 
-static void sort(struct unread_list *list)
+static void sort_list(struct unread_list *list)
 {
     if (!list->is_sorted)
         qsort(list->items, list->count, sizeof *list->items, compare_items);
@@ -35,7 +35,7 @@ bool unread_covers(struct unread_list *list, const char *path)
 {
     if (!list->count)
         return false;
-    sort(list);
+    sort_list(list);
     autofree char *way = mem_copy_text(path);
     for (char *end = way; end; end = strrchr(way, '/')) {
         if (end != way)

@@ -75,8 +75,8 @@ static void add_request(struct folder *folder, struct request request)
 
 // ---- guards -------------------------------------------------------------------------------------
 
-static bool refuse(struct error *err, enum fault fault, int status, const char *reason,
-                   const struct object *object, const char *why)
+static bool refuse_write(struct error *err, enum fault fault, int status, const char *reason,
+                         const struct object *object, const char *why)
 {
     AUTO_BUFFER name = {0};
     object_write_name(&name, object);
@@ -114,10 +114,10 @@ static bool find_entry(const struct folder *folder, const struct object *seen, u
     struct object_ref_key key = {seen->kind, object_namespace(seen), object_name(seen)};
     *id = entries_find(&folder->entries, &key);
     if (*id == ENTRY_NONE)
-        return refuse(err, FAULT_RACE, 404, "NotFound", seen, "is gone");
+        return refuse_write(err, FAULT_RACE, 404, "NotFound", seen, "is gone");
     if (memcmp(folder->entries.items[*id].object->uid, seen->uid, sizeof seen->uid) != 0)
-        return refuse(err, FAULT_RACE, 409, "Conflict", seen,
-                      "uid mismatch: it was deleted and made again");
+        return refuse_write(err, FAULT_RACE, 409, "Conflict", seen,
+                            "uid mismatch: it was deleted and made again");
     return true;
 }
 
@@ -127,8 +127,8 @@ static bool check_version(const struct folder *folder, uint32_t id, const struct
     const struct object *now = folder->entries.items[id].object;
     if (text_equal(object_version(now), object_version(seen)))
         return true;
-    return refuse(err, FAULT_RACE, 409, "Conflict", seen,
-                  "the object has been modified; decide again from its latest version");
+    return refuse_write(err, FAULT_RACE, 409, "Conflict", seen,
+                        "the object has been modified; decide again from its latest version");
 }
 
 static bool check_status(const struct folder *folder, const struct object *seen, uint32_t *id,
@@ -136,7 +136,7 @@ static bool check_status(const struct folder *folder, const struct object *seen,
 {
     const char *degraded = folder->degraded_texts[DEGRADED_STATUS];
     if (degraded)
-        return refuse(err, FAULT_AGAIN, 0, "SystemError", seen, degraded);
+        return refuse_write(err, FAULT_AGAIN, 0, "SystemError", seen, degraded);
     return check_leading(folder, seen, err) && find_entry(folder, seen, id, err) &&
            check_version(folder, *id, seen, err);
 }
@@ -163,11 +163,11 @@ static bool change_apply(struct draft *draft, const struct request *request, boo
 {
     bool adds = request->add_finalizer && !draft->managed.has_finalizer;
     if (adds && !draft->subject.type->finalizer)
-        return refuse(err, FAULT_SPEC, 422, "Invalid", request->object,
-                      "its kind has no finalizer");
+        return refuse_write(err, FAULT_SPEC, 422, "Invalid", request->object,
+                            "its kind has no finalizer");
     if (adds && draft->managed.deleted_s)
-        return refuse(err, FAULT_SPEC, 422, "Invalid", request->object,
-                      "no new finalizers can be added if the object is being deleted");
+        return refuse_write(err, FAULT_SPEC, 422, "Invalid", request->object,
+                            "no new finalizers can be added if the object is being deleted");
     bool is_labelled = change_marks(draft, request, true, &draft->managed.labels);
     bool is_annotated = change_marks(draft, request, false, &draft->managed.annotations);
     draft->managed.has_finalizer = draft->managed.has_finalizer || adds;
@@ -187,8 +187,8 @@ static bool change_status(struct draft *draft, const struct request *request, bo
     return true;
 }
 
-static bool change(struct draft *draft, const struct request *request, bool *is_changed,
-                   struct error *err)
+static bool change_draft(struct draft *draft, const struct request *request, bool *is_changed,
+                         struct error *err)
 {
     if (request->type == REQUEST_APPLY)
         return change_apply(draft, request, is_changed, err);
@@ -199,7 +199,7 @@ static bool change(struct draft *draft, const struct request *request, bool *is_
     return true;
 }
 
-static bool guard(const struct folder *folder, struct request *request, struct error *err)
+static bool check_request(const struct folder *folder, struct request *request, struct error *err)
 {
     if (request->type == REQUEST_STATUS)
         return check_status(folder, request->object, &request->entry, err);
@@ -215,8 +215,8 @@ static bool make_ready(struct folder *folder, struct request *request, size_t *o
     AUTO_BUFFER body = {0};
     bool is_changed = false;
     struct draft draft = draft_of(folder, request->object);
-    if (!guard(folder, request, err) || !draft_load(folder, &draft, request->entry, err) ||
-        !change(&draft, request, &is_changed, err))
+    if (!check_request(folder, request, err) || !draft_load(folder, &draft, request->entry, err) ||
+        !change_draft(&draft, request, &is_changed, err))
         return false;
     const struct entry *entry = &folder->entries.items[request->entry];
     bool is_gone = draft.managed.deleted_s && !draft.managed.has_finalizer;
@@ -233,7 +233,7 @@ static bool make_ready(struct folder *folder, struct request *request, size_t *o
     return true;
 }
 
-static void fail(struct request *request, const struct error *err)
+static void fail_request(struct request *request, const struct error *err)
 {
     request->error = mem_copy(err, sizeof *err);
     request->is_ready = false;
@@ -254,7 +254,7 @@ static bool is_busy(const struct folder *folder, const struct request *request)
 }
 
 // Makes requests ready until the batch is full. How many it took.
-static size_t input(struct folder *folder, struct request *requests, size_t count)
+static size_t make_batch_ready(struct folder *folder, struct request *requests, size_t count)
 {
     size_t taken = 0;
     size_t octets = 0;
@@ -266,7 +266,7 @@ static size_t input(struct folder *folder, struct request *requests, size_t coun
         if (is_busy(folder, request))
             break;
         if (!make_ready(folder, request, &octets, &err))
-            fail(request, &err);
+            fail_request(request, &err);
         if (request->is_ready)
             folder->entries.items[request->entry].flags |= ENTRY_IS_BUSY;
         arena_reset(folder->arena);
@@ -291,7 +291,7 @@ static void commit_next(struct folder *folder, struct request *request)
     folder_put_object(folder, object_ref(next), entry->file, entry->body, false);
 }
 
-static void commit(struct folder *folder, struct request *request)
+static void commit_request(struct folder *folder, struct request *request)
 {
     struct entry *entry = &folder->entries.items[request->entry];
     entry->flags &= ~(unsigned)ENTRY_IS_BUSY & 0xff;
@@ -339,8 +339,8 @@ static void carry_out(struct folder *folder, struct request *requests, size_t co
         if (!requests[i].is_ready)
             continue;
         if (!is_written)
-            fail(&requests[i], &err);
-        commit(folder, &requests[i]);
+            fail_request(&requests[i], &err);
+        commit_request(folder, &requests[i]);
     }
 }
 
@@ -379,7 +379,7 @@ static const struct object *object_of_reply(const struct folder *folder,
     return now && !memcmp(now->uid, known->uid, sizeof now->uid) ? now : NULL;
 }
 
-static void answer(struct folder *folder, const struct request *request)
+static void answer_request(struct folder *folder, const struct request *request)
 {
     if (request->type == REQUEST_GET) {
         answer_get(folder, request);
@@ -416,7 +416,7 @@ static void write_fired(void *context)
     struct folder *folder = context;
     lead_look(folder);
     size_t count = folder->request_count - folder->request_next;
-    size_t taken = input(folder, folder->requests + folder->request_next, count);
+    size_t taken = make_batch_ready(folder, folder->requests + folder->request_next, count);
     // Answers may bring in new requests, which may move the others in memory.
     autofree struct request *batch =
         mem_copy(folder->requests + folder->request_next, taken * sizeof *batch);
@@ -429,7 +429,7 @@ static void write_fired(void *context)
     }
     carry_out(folder, batch, taken);
     for (size_t i = 0; i < taken; i++) {
-        answer(folder, &batch[i]);
+        answer_request(folder, &batch[i]);
         let_go(folder, &batch[i]);
         request_done(&batch[i]);
     }
@@ -451,7 +451,7 @@ static size_t mark_octets(const struct store_apply *apply)
     return octets;
 }
 
-static const char *put(char **at, const char *text)
+static const char *put_text(char **at, const char *text)
 {
     size_t len = strlen(text) + 1;
     char *start = *at;
@@ -468,9 +468,9 @@ static struct metadata_change *copy_marks(const struct store_apply *apply)
     char *at = (char *)(copy + apply->metadata_change_count);
     for (size_t i = 0; i < apply->metadata_change_count; i++) {
         copy[i].is_label = apply->metadata_changes[i].is_label;
-        copy[i].key = put(&at, apply->metadata_changes[i].key);
+        copy[i].key = put_text(&at, apply->metadata_changes[i].key);
         if (apply->metadata_changes[i].value)
-            copy[i].value = put(&at, apply->metadata_changes[i].value);
+            copy[i].value = put_text(&at, apply->metadata_changes[i].value);
     }
     return copy;
 }
@@ -519,8 +519,8 @@ void write_get(struct folder *folder, const struct object_ref_key *key, store_do
 
 // ---- status -------------------------------------------------------------------------------------
 
-static bool patch(struct folder *folder, const struct object *seen, const struct value *status,
-                  const struct object **after, struct error *err)
+static bool patch_status(struct folder *folder, const struct object *seen,
+                         const struct value *status, const struct object **after, struct error *err)
 {
     uint32_t id;
     struct draft draft = draft_of(folder, seen);
@@ -564,7 +564,7 @@ void write_patch_status(struct folder *folder, const struct object *object,
         patch_ahead(folder, object, status, done, context);
         return;
     }
-    if (!patch(folder, object, status, &request.object, &err))
+    if (!patch_status(folder, object, status, &request.object, &err))
         request.error = mem_copy(&err, sizeof err);
     arena_reset(folder->arena);
     add_request(folder, request);
@@ -581,7 +581,7 @@ static bool check_child(const struct folder *folder, const struct object *seen, 
         return false;
     if (name_is_child(folder->entries.files[folder->entries.items[id].file].path))
         return true;
-    return refuse(err, FAULT_SPEC, 422, "Invalid", seen, "stands in a manifest of users");
+    return refuse_write(err, FAULT_SPEC, 422, "Invalid", seen, "stands in a manifest of users");
 }
 
 static bool check_absent(const struct folder *folder, const struct object_ref_key *key,

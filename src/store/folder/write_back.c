@@ -157,7 +157,7 @@ static void finish_moves(struct folder *folder)
     folder->move_count = kept;
 }
 
-static void run(struct folder *folder, bool is_forced)
+static void write_all(struct folder *folder, bool is_forced)
 {
     int64_t next_ms;
     if (!folder->is_leading || !lead_look(folder))
@@ -175,14 +175,14 @@ static void write_back_fired(void *context)
 {
     struct folder *folder = context;
     folder->write_back_at_ms = 0;
-    run(folder, false);
+    write_all(folder, false);
 }
 
 // Twice: a move ends with a second write.
 void write_back_flush(struct folder *folder)
 {
-    run(folder, true);
-    run(folder, true);
+    write_all(folder, true);
+    write_all(folder, true);
 }
 
 // ---- recovery -----------------------------------------------------------------------------------
