@@ -24,7 +24,7 @@ struct identity {
 };
 
 // False: no object that a server would send.
-static bool identify(const struct value *tree, struct identity *out)
+static bool read_identity(const struct value *tree, struct identity *out)
 {
     const struct value *metadata = value_find(tree, "metadata");
     struct text namespace_ = value_text_at(metadata, "namespace");
@@ -73,7 +73,7 @@ void file_object(struct cluster *cluster, const struct store_kind *type, const s
 {
     struct identity identity;
     struct cache *cache = cluster->store.cache;
-    if (!identify(tree, &identity))
+    if (!read_identity(tree, &identity))
         return;
     if (!store_selects(type, tree)) {
         file_deleted(cluster, type, tree);
@@ -116,7 +116,7 @@ void file_gone(struct cluster *cluster, const struct object *object)
 void file_deleted(struct cluster *cluster, const struct store_kind *type, const struct value *tree)
 {
     struct identity identity;
-    if (!identify(tree, &identity))
+    if (!read_identity(tree, &identity))
         return;
     const struct object *cached =
         cache_find(cluster->store.cache, type->kind, identity.namespace_, identity.name);
@@ -158,7 +158,7 @@ static void on_pass_begin(void *context, bool has_gone_back)
     cache_begin_pass(feed->cluster->store.cache, feed->type->kind, scope_of(feed));
 }
 
-static void sweep(struct feed *feed)
+static void sweep_unmarked(struct feed *feed)
 {
     const struct object *object;
     uint32_t cursor = 0;
@@ -205,7 +205,7 @@ static void on_pass_end(void *context, bool may_sweep)
     struct cluster *cluster = feed->cluster;
     feed->has_gone_back = false;
     if (may_sweep)
-        sweep(feed);
+        sweep_unmarked(feed);
     cluster->sink.batch_end(cluster->sink.context);
     become_synced(feed, false);
 }
@@ -287,7 +287,7 @@ bool feed_has_reported(const struct cluster *cluster, const struct store_kind *t
         struct text namespace_ = value_text_at(value_find(tree, "metadata"), "namespace");
         if (feed->type != type || (feed->namespace_ && !text_is(namespace_, feed->namespace_)))
             continue;
-        return identify(tree, &identity) && text_to_int64(identity.version, &version) &&
+        return read_identity(tree, &identity) && text_to_int64(identity.version, &version) &&
                text_to_int64(watch_position(feed->watch), &position) && version <= position;
     }
     return false;

@@ -24,7 +24,8 @@ static bool is_of(const struct named_watch *named, const struct object_ref_key *
            text_is(key->name, named->name);
 }
 
-static struct named_watch *find(const struct cluster *cluster, const struct object_ref_key *key)
+static struct named_watch *find_named(const struct cluster *cluster,
+                                      const struct object_ref_key *key)
 {
     list_each (named, &cluster->named)
         if (is_of(named, key))
@@ -146,7 +147,7 @@ static bool file_look(struct named_watch *named, const struct api_reply *reply, 
     return tree != NULL;
 }
 
-static void looked(void *context, const struct api_reply *reply)
+static void handle_look(void *context, const struct api_reply *reply)
 {
     struct named_watch *named = context;
     struct error err = {0};
@@ -160,14 +161,15 @@ static void looked(void *context, const struct api_reply *reply)
         become_unreadable(named);
 }
 
-static void look(void *context)
+static void look_once(void *context)
 {
     struct named_watch *named = context;
     struct object_ref_key key = key_of(named);
     AUTO_BUFFER path = {0};
     api_path(&path, key.kind, key.namespace_, key.name, NULL);
-    named->call = api_send(named->cluster->api,
-                           &(struct api_request){.method = "GET", .path = path.at}, looked, named);
+    named->call =
+        api_send(named->cluster->api, &(struct api_request){.method = "GET", .path = path.at},
+                 handle_look, named);
 }
 
 // ---- wanting ------------------------------------------------------------------------------------
@@ -180,9 +182,9 @@ static size_t watch_count(const struct cluster *cluster)
     return count;
 }
 
-static void begin(struct named_watch *named)
+static void begin_named(struct named_watch *named)
 {
-    named->timer = (struct loop_timer){.call = look, .context = named};
+    named->timer = (struct loop_timer){.call = look_once, .context = named};
     if (watch_count(named->cluster) < NAMED_WATCHES_MAX)
         begin_watch(named);
     else if (named->cluster->is_started)
@@ -200,7 +202,7 @@ static void named_watch_free(struct named_watch *named)
     free(named);
 }
 
-static void release(struct cluster *cluster, struct named_watch *named)
+static void release_named(struct cluster *cluster, struct named_watch *named)
 {
     if (--named->wants)
         return;
@@ -214,7 +216,7 @@ static void release(struct cluster *cluster, struct named_watch *named)
 static void forget_object(struct named_watch *named)
 {
     struct object_ref_key key = key_of(named);
-    if (!find(named->cluster, &key))
+    if (!find_named(named->cluster, &key))
         object_unref(cache_take(named->cluster->store.cache, key.kind, key.namespace_, key.name));
 }
 
@@ -232,10 +234,10 @@ void named_watch_want(struct cluster *cluster, const struct object_ref_key *key,
     const struct store_kind *type = cluster_type(cluster, key->kind);
     if (!type || !type->is_by_name)
         return;
-    struct named_watch *named = find(cluster, key);
+    struct named_watch *named = find_named(cluster, key);
     if (!is_wanted) {
         if (named)
-            release(cluster, named);
+            release_named(cluster, named);
         return;
     }
     if (!named) {
@@ -245,7 +247,7 @@ void named_watch_want(struct cluster *cluster, const struct object_ref_key *key,
         named->namespace_ = text_dup(key->namespace_);
         named->name = text_dup(key->name);
         list_append(&cluster->named, named);
-        begin(named);
+        begin_named(named);
     }
     named->wants++;
 }
@@ -255,13 +257,13 @@ bool named_watch_knows(const struct cluster *cluster, const struct object_ref_ke
     const struct store_kind *type = cluster_type(cluster, key->kind);
     if (!type || !type->is_by_name)
         return true;
-    const struct named_watch *named = find(cluster, key);
+    const struct named_watch *named = find_named(cluster, key);
     return named && named->is_known;
 }
 
 const char *named_watch_unreadable(const struct cluster *cluster, const struct object_ref_key *key)
 {
-    const struct named_watch *named = find(cluster, key);
+    const struct named_watch *named = find_named(cluster, key);
     if (!named || named->is_known)
         return NULL;
     if (named->watch)

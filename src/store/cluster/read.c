@@ -27,7 +27,7 @@ struct cluster_read {
     bool is_over;
 };
 
-static void end(struct cluster_read *read, const struct error *err)
+static void end_reading(struct cluster_read *read, const struct error *err)
 {
     if (read->is_over)
         return;
@@ -46,7 +46,7 @@ static void end_if_complete(struct cluster_read *read)
     }
     error_set(&err, FAULT_AUTH, "",
               "none of the kinds of Signpost is installed there and may be read");
-    end(read, is_empty ? &err : NULL);
+    end_reading(read, is_empty ? &err : NULL);
 }
 
 // ---- what comes ---------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ static void ignore_batch(void *context)
     (void)context;
 }
 
-static void complete(void *context, bool may_sweep)
+static void complete_source(void *context, bool may_sweep)
 {
     struct source *source = context;
     (void)may_sweep;
@@ -95,7 +95,7 @@ static bool is_wanted(const struct cluster_read *read, const struct value *tree)
     return false;
 }
 
-static void take(void *context, bool is_deleted, const struct value *tree)
+static void report_object(void *context, bool is_deleted, const struct value *tree)
 {
     const struct source *source = context;
     const struct cluster_read *read = source->read;
@@ -115,7 +115,7 @@ static void time_is_over(void *context)
         if (!read->sources[i].is_complete && !check.is_ok)
             error_set(&err, FAULT_AGAIN, "", "%s: %s", check.name, check.text);
     }
-    end(read, &err);
+    end_reading(read, &err);
 }
 
 // ---- life ---------------------------------------------------------------------------------------
@@ -135,8 +135,8 @@ static void add_source(struct cluster_read *read, const struct kind *kind, const
     };
     const struct watch_sink sink = {
         .pass_begin = ignore_begin,
-        .pass_end = complete,
-        .object = take,
+        .pass_end = complete_source,
+        .object = report_object,
         .batch_end = ignore_batch,
         .missing = leave_out,
         .forbidden = leave_out,
