@@ -43,9 +43,9 @@ enum place {
     PLACE_FRAME,    // in the list's map, outside of `items`
     PLACE_FIRST,    // in `items`, before the first
     PLACE_DOCUMENT, // in a document
-    PLACE_BEHIND,   // in `items`, behind one
-    PLACE_NEXT,     // in `items`, behind a comma
-    PLACE_AFTER,    // LIST: behind its map
+    PLACE_ITEM_END, // in `items`, after an item
+    PLACE_NEXT,     // in `items`, after a comma
+    PLACE_AFTER,    // LIST: after its map
 };
 
 enum key_state { KEY_OTHER, KEY_ITEMS, KEY_ITEMS_COLON };
@@ -126,7 +126,7 @@ static enum nest_state nest_mark(struct nest *nest, char c)
     return NEST_BROKEN;
 }
 
-// Moves *at behind the end of the value, to the octet that breaks it, or to `end`.
+// Moves *at past the end of the value, to the octet that breaks it, or to `end`.
 static enum nest_state nest_run(struct nest *nest, const char **at, const char *end)
 {
     enum nest_state state = NEST_GOES_ON;
@@ -211,7 +211,7 @@ static bool report_document(struct splitter *splitter, struct text last)
 static void end_document(struct splitter *splitter, struct text last)
 {
     bool is_skipped = splitter->nest.is_deep || splitter->len + last.len > splitter->octets_max;
-    splitter->place = splitter->mode == SPLIT_LIST ? PLACE_BEHIND : PLACE_BETWEEN;
+    splitter->place = splitter->mode == SPLIT_LIST ? PLACE_ITEM_END : PLACE_BETWEEN;
     if (is_skipped)
         report_skipped(splitter, last);
     else
@@ -239,7 +239,7 @@ static void begin_document(struct splitter *splitter)
     splitter->place = PLACE_DOCUMENT;
 }
 
-// Is the string that ends here the key `items`, and does a list stand behind it?
+// Is the string that ends here the key `items`, and does a list follow it?
 static void follow_key(struct splitter *splitter, char c, bool was_in_string)
 {
     const struct buffer *frame = &splitter->frame;
@@ -282,11 +282,11 @@ static bool run_items(struct splitter *splitter, const char **at)
         splitter->place = PLACE_FRAME;
         return run_frame(splitter, at);
     }
-    if (c == '{' && splitter->place != PLACE_BEHIND) {
+    if (c == '{' && splitter->place != PLACE_ITEM_END) {
         begin_document(splitter);
         return true;
     }
-    if (c != ',' || splitter->place != PLACE_BEHIND)
+    if (c != ',' || splitter->place != PLACE_ITEM_END)
         return pass_blank(at);
     splitter->place = PLACE_NEXT;
     ++*at;
@@ -312,7 +312,7 @@ static bool run(struct splitter *splitter, const char **at, const char *end)
     case PLACE_FRAME:
         return run_frame(splitter, at);
     case PLACE_FIRST:
-    case PLACE_BEHIND:
+    case PLACE_ITEM_END:
     case PLACE_NEXT:
         return run_items(splitter, at);
     case PLACE_DOCUMENT:
