@@ -24,7 +24,7 @@ static const struct value *first_of(const struct value *list)
     return NULL;
 }
 
-// Those of others stay where they are; ours take the places of ours, the rest goes behind.
+// Those of others stay where they are; ours take the places of ours, the rest goes to the end.
 static struct value *merged_conditions(struct arena *arena, const struct kind *kind,
                                        const struct value *old, const struct value *ours)
 {

@@ -423,7 +423,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// Of sorted names; what is behind the last is NULL.
+// Of sorted names; NULL follows the last.
 static size_t drop_doubles(char **names, size_t count)
 {
     size_t kept = 0;

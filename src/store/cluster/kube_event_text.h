@@ -17,7 +17,7 @@ uint64_t kube_event_object(const struct kube_event *event);
 struct text kube_event_namespace(const struct kube_event *event);
 // "<regarded name>.<hex of ns>", cut so that it is a name.
 void kube_event_write_name(struct buffer *out, struct text regarded, int64_t unix_ns);
-// All fields behind metadata; ends with the closing brace. `version` is that of the regarded
+// All fields after metadata; ends with the closing brace. `version` is that of the regarded
 // object: "apps/v1".
 void kube_event_write_rest(struct buffer *out, const struct kube_event *event, const char *version,
                            const char *instance, int64_t unix_us);

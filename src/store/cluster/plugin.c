@@ -93,7 +93,7 @@ static bool read_expiry(const struct value *status, int64_t *expires_ms, struct 
     return refuse(err, "has a status.expirationTimestamp that is not a time of RFC 3339");
 }
 
-// A header ends at a line feed: what stands behind would be another one.
+// A header ends at a line feed: what follows would be another one.
 static bool is_header_text(const struct secret *token)
 {
     struct text text = secret_expose(token);

@@ -12,7 +12,8 @@
 
 enum watch_phase {
     PHASE_DOWN,           // no call is open: waits for the next try
-    PHASE_STREAMING_LIST, // a watch that begins with a list, whose end mark has not come
+    PHASE_STREAMING_LIST, // a watch that begins with a list, whose end mark (a bookmark with the
+                          // annotation k8s.io/initial-events-end) has not come
     PHASE_LIST,           // a page of a list, or a whole one
     PHASE_GET,            // the one object
     PHASE_FOLLOW,         // a watch from "0", whose position is not known yet
@@ -121,7 +122,7 @@ int64_t watch_now(const struct watch *watch);
 struct value *watch_read_document(struct watch *watch, struct text document, struct error *err);
 // Are both numbers, and `a` the smaller one?
 bool watch_is_older(struct text a, struct text b);
-// Appends the path of the collection and "?", and the selectors with "&" behind each.
+// Appends the path of the collection and "?", and the selectors, each followed by "&".
 void watch_add_path(const struct watch *watch, struct buffer *out);
 
 void watch_open_streaming_list(struct watch *watch);

@@ -6,7 +6,7 @@
 
 enum {
     GROW_AFTER = 16, // successes
-    ROW_MAX = 15,    // of a rank, while others wait behind
+    ROW_MAX = 15,    // of a rank, while those of lower ranks wait
 };
 
 // So many wait: turns wait, too, until there is room.
@@ -95,7 +95,7 @@ void writes_grow_window(struct cluster *cluster)
 
 // ---- lines --------------------------------------------------------------------------------------
 
-// Those behind have a turn now and then, however many come ahead of them.
+// Those of lower ranks have a turn now and then, however many of higher ranks come.
 static enum write_rank next_rank(const struct writes *writes)
 {
     enum write_rank best = RANK_COUNT;

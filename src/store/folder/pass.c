@@ -320,7 +320,7 @@ static int compare_paths(const void *a, const void *b, void *context)
     return strcmp(path_of(folder, *(const uint32_t *)a), path_of(folder, *(const uint32_t *)b));
 }
 
-// Files may join while others are read; those behind the current one are put in their place.
+// Files may join while others are read; those after the current one are put in their place.
 void pass_sort(struct folder *folder)
 {
     struct pass *pass = &folder->pass;

@@ -8,11 +8,11 @@
 #include "io/random.h"
 #include "store/owner.h"
 
-// `.signpost/state.db`: what the store keeps for itself, a database of mode 0600. A row for each
-// object that was written ahead: its document as of then, on the disk before anything that stands
-// on it leaves the house. The counter that gives resourceVersions, whose numbers are reserved on
-// disk in blocks, so that counting costs no write; a restart goes on behind the block. The owner
-// id. The last good document of objects that hold a secret (secrets.h).
+// `.signpost/state.db`: what the store keeps for itself, a database of mode 0600. It has a row for
+// each object that was written ahead: its status document as of then, on the disk before anything
+// that stands on it is sent. It has the counter that gives resourceVersions, whose numbers are
+// reserved on disk in blocks, so that counting costs no write; a restart goes on after the block.
+// It has the owner id, and the last good documents of objects that hold a secret (secrets.h).
 //
 // Whoever leads has it open; others read what was committed.
 

@@ -365,7 +365,7 @@ static void answer_get(struct folder *folder, const struct request *request)
 }
 
 // What it is by now: an edit may have been read and told since, and a reply must not lead back. One
-// that leaves does so behind the reply.
+// that leaves does so after the reply.
 static const struct object *object_of_reply(const struct folder *folder,
                                             const struct request *request)
 {
@@ -395,7 +395,7 @@ static void answer_request(struct folder *folder, const struct request *request)
     request->done(request->context, &reply);
 }
 
-// The last finalizer went: the object leaves, behind the reply.
+// The last finalizer went: the object leaves, after the reply.
 static void let_go(struct folder *folder, const struct request *request)
 {
     if (!request->is_ready || request->body)
