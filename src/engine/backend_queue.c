@@ -18,13 +18,16 @@ void backend_queue(struct backend *backend, uint32_t claim)
 {
     struct due_link *link = link_of(backend, claim);
     struct line_of_claims *line = &backend->due[link->is_background];
-    link->next = NO_ID;
-    link->previous = line->last;
-    if (line->last == NO_ID)
+    link->previous = link->goes_first ? NO_ID : line->last;
+    link->next = link->goes_first ? line->first : NO_ID;
+    if (link->previous == NO_ID)
         line->first = claim;
     else
-        link_of(backend, line->last)->next = claim;
-    line->last = claim;
+        link_of(backend, link->previous)->next = claim;
+    if (link->next == NO_ID)
+        line->last = claim;
+    else
+        link_of(backend, link->next)->previous = claim;
     backend->due_count++;
     serial_collect(backend, type_of(backend, claim));
     engine_schedule(backend->engine);

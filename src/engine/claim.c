@@ -316,6 +316,7 @@ void claim_unqueue(struct engine *engine, uint32_t id)
 void claim_begin_exchange(struct engine *engine, uint32_t id, struct exchange *exchange)
 {
     engine->claims[id].pending->exchange = exchange;
+    engine->claims[id].pending->due_link.goes_first = false;
     claim_move(engine, id, MOVE_BEGIN_EXCHANGE);
 }
 
@@ -351,7 +352,7 @@ void claim_stop(struct engine *engine, uint32_t id)
         claim_move(engine, id, wants_other ? MOVE_PARK : MOVE_CLEAR);
         return;
     }
-    // What was found stays, and so does its place among user and background work.
+    // What was found stays, and so does its place: among user or background work, and at the front.
     claim_clear_failure(engine, id);
     if (claim->work != WORK_PARKED)
         claim_move(engine, id, MOVE_STOP);

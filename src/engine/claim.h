@@ -21,6 +21,7 @@ struct due_link {
     uint32_t next;
     uint32_t previous;
     bool is_background;
+    bool goes_first; // it stood in line before, for the look that this change follows
 };
 
 // claim.c

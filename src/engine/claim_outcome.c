@@ -81,6 +81,7 @@ static void claim_looked(struct engine *engine, uint32_t id, const struct outcom
         return;
     claim->was_looked = true;
     claim->is_uncertain = !outcome->is_done || outcome->is_uncertain;
+    claim->pending->due_link.goes_first = true;
     pending_set_content(engine, claim->pending, outcome->found);
 }
 
