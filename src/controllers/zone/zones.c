@@ -50,11 +50,10 @@ struct zones {
     struct zone_tree_claim *claims;
     struct rows rows;
     struct lives lives;
-    uint64_t number;   // of the settle under way
-    uint32_t *changed; // rows
-    size_t changed_count;
-    size_t changed_capacity;
-    const struct shared_model_calls *calls; // of the settle under way
+    // ---- of the settle under way
+    uint64_t number;
+    int64_t now_ms;
+    const struct shared_model_calls *calls;
 };
 
 // ---- tables -------------------------------------------------------------------------------------
@@ -260,7 +259,6 @@ static void zones_free(void *state)
     free(zones->rows.items);
     free(zones->lives.items);
     free(zones->claims);
-    free(zones->changed);
     free(zones);
 }
 
@@ -389,19 +387,6 @@ static void wake(const struct zones *zones, const struct object *object)
 
 // ---- settling -----------------------------------------------------------------------------------
 
-static void on_changed(void *context, const struct object *object)
-{
-    struct zones *zones = context;
-    wake(zones, object);
-    if (object->kind == &zone_kind)
-        return;
-    uint32_t id = table_find(&zones->rows.table, hash_of(object), object);
-    if (id == TABLE_NONE)
-        return;
-    mem_reserve(&zones->changed, &zones->changed_capacity, zones->changed_count + 1);
-    zones->changed[zones->changed_count++] = id;
-}
-
 static void on_content(void *context, const struct object *object)
 {
     struct zones *zones = context;
@@ -446,20 +431,34 @@ static void wait_add(const struct zones *zones, struct zone_life *life, struct z
     life->waits[life->wait_count++] = wait;
 }
 
-// Notes which content the change of a record became part of: the present one.
-static void date_row(struct zones *zones, uint32_t id, int64_t now_ms)
+// Notes which content the change of a record became part of: the present one. True: the record
+// waits for its servers to have that.
+static bool date_row(struct zones *zones, uint32_t id)
 {
     struct row *row = &zones->rows.items[id];
     const struct object *zone = zone_tree_home(zones->zone_tree, row->object);
-    uint32_t home = zone ? life_find(&zones->lives, ref_of(zone)) : TABLE_NONE;
-    row->life = home;
-    if (home == TABLE_NONE)
-        return;
-    struct zone_life *life = zones->lives.items[home];
+    row->life = zone ? life_find(&zones->lives, ref_of(zone)) : NO_ROW;
+    if (row->life == NO_ROW)
+        return false;
+    struct zone_life *life = zones->lives.items[row->life];
     row->number = life->number;
-    row->since_ms = now_ms;
-    if (row->number > life->answered)
-        wait_add(zones, life, (struct zone_wait){id, row->number, now_ms});
+    row->since_ms = zones->now_ms;
+    if (row->number <= life->answered)
+        return false;
+    wait_add(zones, life, (struct zone_wait){id, row->number, zones->now_ms});
+    return true;
+}
+
+// Of a record that is in and waits there is nothing to say before its servers answer or are late.
+static void on_changed(void *context, const struct object *object)
+{
+    struct zones *zones = context;
+    uint32_t id = object->kind == &zone_kind
+                      ? TABLE_NONE
+                      : table_find(&zones->rows.table, hash_of(object), object);
+    if (id == TABLE_NONE || !date_row(zones, id) ||
+        zone_tree_excluded(zones->zone_tree, object) != ZONE_FINE)
+        wake(zones, object);
 }
 
 static void wake_row(struct zones *zones, uint32_t id)
@@ -556,12 +555,9 @@ static int64_t settle(void *state, int64_t now_ms, const struct shared_model_cal
     const struct zone_tree_reported reported = {
         .changed = on_changed, .content = on_content, .gone = on_gone, .context = zones};
     zones->calls = calls;
+    zones->now_ms = now_ms;
     zones->number++;
-    zones->changed_count = 0;
     zone_tree_settle(zones->zone_tree, &reported);
-    for (size_t i = 0; i < zones->changed_count; i++)
-        date_row(zones, zones->changed[i], now_ms);
-    mem_relax(&zones->changed, &zones->changed_capacity);
     zonefiles_settle(zones->files, zones, calls);
     for (uint32_t id = 0; id < zones->lives.slots.end; id++) {
         struct zone_life *life = zones->lives.items[id];
