@@ -112,8 +112,10 @@ def patch_row(table, site, count):
     changes = 40 if QUICK else 200
     took = site.load.ask("patch", 1, changes, 50)
     table.add(f"PATCH to the request at the provider, {count:,} settled, p99 of {changes}",
-              f"{took['p99_ms']:.1f} ms (p50 {took['p50_ms']:.1f})", "<= 20 ms",
-              took["p99_ms"] <= 20)
+              f"{took['p99_ms']:.1f} ms (p50 {took['p50_ms']:.1f})", "<= 15 ms",
+              took["p99_ms"] <= 15,
+              f"to a bare watch {took['bare_p99_ms']:.1f} ms (p50 {took['bare_p50_ms']:.1f}); "
+              f"from there {took['behind_p99_ms']:.1f} ms (p50 {took['behind_p50_ms']:.1f})")
 
 
 def decided_row(table, site):

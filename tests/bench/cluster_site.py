@@ -43,7 +43,7 @@ class Load:
         line = self.process.stdout.readline()
         if not line or line.startswith("error"):
             raise AssertionError(f"load: {line or 'it ended'}")
-        return {key: float(value) for key, value in re.findall(r"(\w+)=([\d.]+)", line)}
+        return {key: float(value) for key, value in re.findall(r"(\w+)=(-?[\d.]+)", line)}
 
     def ask(self, *words):
         self.tell(*words)

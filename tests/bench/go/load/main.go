@@ -50,12 +50,13 @@ func numbers(words []string) ([]int, error) {
 }
 
 // took is a row of figures about times, in milliseconds.
-func took(times []time.Duration) string {
+func took(name string, times []time.Duration) string {
 	sort.Slice(times, func(i, j int) bool { return times[i] < times[j] })
 	at := func(part float64) float64 {
 		return float64(times[min(len(times)-1, int(float64(len(times))*part))].Microseconds()) / 1000
 	}
-	return fmt.Sprintf("p50_ms=%.2f p99_ms=%.2f max_ms=%.2f", at(0.5), at(0.99), at(1))
+	return fmt.Sprintf("%[1]sp50_ms=%.2[2]f %[1]sp99_ms=%.2[3]f %[1]smax_ms=%.2[4]f ", name, at(0.5),
+		at(0.99), at(1))
 }
 
 func (load *load) answer(line string) string {

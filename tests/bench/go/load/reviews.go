@@ -42,7 +42,7 @@ func (load *load) reviews(words []string) (string, error) {
 		return "", errors.Join(err, errors.New("no review was answered"))
 	}
 	return fmt.Sprintf("answers=%d rate=%.0f %s", len(times),
-		float64(len(times))/time.Since(begin).Seconds(), took(times)), nil
+		float64(len(times))/time.Since(begin).Seconds(), took("", times)), nil
 }
 
 // pause is the time between the calls of one connection.

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	waited  = 10 * time.Minute
-	lineMax = 1 << 20
+	waited   = 10 * time.Minute
+	lineMax  = 1 << 20
+	linesMax = 1 << 10
 )
 
 func (load *load) body(name string) (string, error) {
@@ -249,29 +250,84 @@ func (load *load) follow(each made, apply, status string, steps int) error {
 }
 
 // patch N COUNT PAUSE_MS: another address for one object; from the PATCH on its way to the request
-// at the provider.
+// at the provider, and beside it to the event of a bare watch, and from that event to the request.
 func (load *load) patch(words []string) (string, error) {
 	at, err := numbers(words)
 	if err != nil || len(at) != 3 {
 		return "", errors.Join(err, errors.New("patch N COUNT PAUSE_MS"))
 	}
-	var times []time.Duration
+	known, err := load.server.write("GET", load.server.object(at[0]), "", nil)
+	if err != nil {
+		return "", err
+	}
+	watch, err := load.server.listen(at[0], known)
+	if err != nil {
+		return "", err
+	}
+	defer watch.events.Close()
+	var times, bare, behind []time.Duration
 	for range at[1] {
 		address := load.provider.newAddress()
-		heard := load.provider.expectText(address)
-		body := fmt.Sprintf(`{"spec":{"values":["%s"]}}`, address)
+		arrived := load.provider.expectText(address)
 		begin := time.Now()
+		body := fmt.Sprintf(`{"spec":{"values":["%s"]}}`, address)
 		_, err := load.server.write("PATCH", load.server.object(at[0]), merged, []byte(body))
 		if err != nil {
 			return "", err
 		}
 		select {
-		case arrived := <-heard:
-			times = append(times, arrived.Sub(begin))
+		case last := <-arrived:
+			event, err := watch.until(address)
+			if err != nil {
+				return "", err
+			}
+			times = append(times, last.Sub(begin))
+			bare = append(bare, event.Sub(begin))
+			behind = append(behind, last.Sub(event))
 		case <-time.After(waited):
 			return "", errors.New("the provider did not hear of a change")
 		}
 		time.Sleep(time.Duration(at[2]) * time.Millisecond)
 	}
-	return took(times), nil
+	return took("", times) + took("bare_", bare) + took("behind_", behind), nil
+}
+
+// listener is a bare watch of one object.
+type listener struct {
+	events io.ReadCloser
+	lines  chan line
+}
+
+type line struct {
+	at   time.Time
+	text []byte
+}
+
+// listen watches object n from the state that is known on.
+func (server *server) listen(n int, known written) (*listener, error) {
+	reply, err := server.send("GET", fmt.Sprintf("?watch=1&timeoutSeconds=3600&resourceVersion=%s"+
+		"&fieldSelector=metadata.name%%3D%s%d", known.rv, server.prefix, n), "", nil)
+	if err != nil {
+		return nil, err
+	}
+	made := &listener{reply.Body, make(chan line, linesMax)}
+	go func() {
+		lines := bufio.NewScanner(reply.Body)
+		lines.Buffer(nil, lineMax)
+		for lines.Scan() {
+			made.lines <- line{time.Now(), bytes.Clone(lines.Bytes())}
+		}
+		close(made.lines)
+	}()
+	return made, nil
+}
+
+// until tells when this text was first heard of.
+func (listener *listener) until(text string) (time.Time, error) {
+	for each := range listener.lines {
+		if bytes.Contains(each.text, []byte(`"`+text+`"`)) {
+			return each.at, nil
+		}
+	}
+	return time.Time{}, errors.New("the watch has ended")
 }
