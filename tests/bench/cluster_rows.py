@@ -15,6 +15,7 @@ from path import Path
 from proxy import Proxy
 
 RATIO = 1.3
+ROUNDS = 3
 HEALTH_S = 60  # between two looks at a class
 BOOKMARKS_S = 200  # for two of them: about one a minute
 SERVER = "kubernetes.default.svc"
@@ -62,11 +63,17 @@ def bench_writes(table, folder):
 
 
 def arrive_row(table, site, count):
-    took = site.load.ask("arrive", 1, count, INFLIGHT)["seconds"]
-    site.wait_calm()
-    bare = site.bare.ask("bare", 1, count, INFLIGHT, INFLIGHT, 2)["seconds"]
-    add_ratio(table, f"{count:,} created at once to all at the provider", took, bare,
-              "create + apply")
+    """In turns with the bare client: what else the machine does meets both."""
+    rounds = []
+    for start in range(1, ROUNDS * count, count):
+        took = site.load.ask("arrive", start, count, INFLIGHT)["seconds"]
+        site.load.ask("until", "Ready", start, count)
+        site.wait_calm()
+        bare = site.bare.ask("bare", start, count, INFLIGHT, INFLIGHT, 2)["seconds"]
+        rounds.append((took / bare, took, bare))
+    _, took, bare = sorted(rounds)[ROUNDS // 2]
+    add_ratio(table, f"{count:,} created at once to all at the provider, median of {ROUNDS}", took,
+              bare, "create + apply")
 
 
 def ready_row(table, site, count):

@@ -256,11 +256,7 @@ func (load *load) patch(words []string) (string, error) {
 	if err != nil || len(at) != 3 {
 		return "", errors.Join(err, errors.New("patch N COUNT PAUSE_MS"))
 	}
-	known, err := load.server.write("GET", load.server.object(at[0]), "", nil)
-	if err != nil {
-		return "", err
-	}
-	watch, err := load.server.listen(at[0], known)
+	watch, err := load.server.listen(at[0])
 	if err != nil {
 		return "", err
 	}
@@ -303,10 +299,10 @@ type line struct {
 	text []byte
 }
 
-// listen watches object n from the state that is known on.
-func (server *server) listen(n int, known written) (*listener, error) {
-	reply, err := server.send("GET", fmt.Sprintf("?watch=1&timeoutSeconds=3600&resourceVersion=%s"+
-		"&fieldSelector=metadata.name%%3D%s%d", known.rv, server.prefix, n), "", nil)
+// listen watches object n, beginning with what is there.
+func (server *server) listen(n int) (*listener, error) {
+	reply, err := server.send("GET", fmt.Sprintf("?watch=1&timeoutSeconds=3600"+
+		"&fieldSelector=metadata.name%%3D%s%d", server.prefix, n), "", nil)
 	if err != nil {
 		return nil, err
 	}
