@@ -83,6 +83,7 @@ struct engine *engine_new(const struct engine_options *options)
     engine->crowded_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->approval_timer = (struct loop_timer){.call = wake_timer, .context = engine};
     engine->release_timer = (struct loop_timer){.call = engine_release_memory, .context = engine};
+    engine->submitting = NO_ID;
     engine->is_leading = !options->store;
     engine->dry_run = options->is_dry ? dry_run_new() : NULL;
     publish_new(engine);

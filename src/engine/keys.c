@@ -126,6 +126,10 @@ bool key_may_decide(const struct key *key)
 
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level)
 {
+    if (id == engine->submitting) {
+        engine->has_woken_itself = true;
+        return;
+    }
     struct key *key = &engine->keys[id];
     bool is_early = key->is_seen || is_urgent(engine, id);
     if (key->is_writing)

@@ -114,6 +114,16 @@ static bool set_questions(struct engine *engine, uint32_t id, const struct decis
                          decision->question_count);
 }
 
+// True if the key has to look again, as its claims stand otherwise than it saw.
+static bool submit_claims(struct engine *engine, uint32_t id, const struct decision *decision)
+{
+    engine->submitting = id;
+    engine->has_woken_itself = false;
+    bool is_changed = registry_submit(engine, id, decision->claims, decision->claim_count);
+    engine->submitting = NO_ID;
+    return is_changed || engine->has_woken_itself;
+}
+
 // Decides again as long as a decision changes what the next snapshot shows: receipts of its own
 // claims, and answers that its questions have already. Receipts that change in the last round, or
 // later, wake the key.
@@ -121,7 +131,8 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
 {
     const struct controller *controller =
         engine->controllers[engine->keys[id].controller].controller;
-    for (int round = 0; round < ROUNDS_MAX; round++) {
+    bool is_changed = true;
+    for (int round = 0; is_changed && round < ROUNDS_MAX; round++) {
         struct snapshot snapshot;
         if (round)
             decision_done(decision);
@@ -131,10 +142,12 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         controller->decide(&snapshot, shared_model_of(engine, id), decision);
         set_backends(engine, id, decision);
         bool is_answered = set_questions(engine, id, decision);
-        bool is_changed = registry_submit(engine, id, decision->claims, decision->claim_count);
-        if ((!is_changed && !is_answered) || registry_awaits_plan(engine, id))
-            return;
+        is_changed = submit_claims(engine, id, decision) || is_answered;
+        if (registry_awaits_plan(engine, id))
+            break;
     }
+    if (is_changed && engine->has_woken_itself)
+        key_wake(engine, id, QUEUE_USER);
 }
 
 // ---- a reconciliation ---------------------------------------------------------------------------

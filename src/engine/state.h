@@ -228,6 +228,8 @@ struct engine {
     bool is_first_pass_due;
     bool is_first_pass_done;
 
+    uint32_t submitting; // the key whose claims are being submitted, or NO_ID
+    bool has_woken_itself;
     struct key *keys;
     size_t key_capacity;
     struct slots key_slots;
