@@ -289,9 +289,25 @@ static void overlong_words_have_no_nearest(void **state)
     assert_null(text_nearest((struct text){wide, sizeof wide}, words, 1));
 }
 
+static void the_plain_part_of_a_json_string_ends_at_quotes_backslashes_and_controls(void **state)
+{
+    (void)state;
+    char text[33];
+    for (int c = 0; c < 256; c++) {
+        bool is_plain = c >= 0x20 && c != '"' && c != '\\';
+        for (size_t at = 0; at < 32; at++) {
+            memset(text, 'x', 32);
+            text[at] = (char)c;
+            assert_ptr_equal(json_plain_end(text, text + 32), text + (is_plain ? 32 : at));
+            assert_ptr_equal(json_plain_end(text, text + at), text + at);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_plain_part_of_a_json_string_ends_at_quotes_backslashes_and_controls),
         cmocka_unit_test(absent_and_empty_texts_are_equal_in_content),
         cmocka_unit_test(ascii_case_is_ignored_where_asked),
         cmocka_unit_test(prefix_sorts_first_and_octets_are_unsigned),

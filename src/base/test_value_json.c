@@ -170,10 +170,37 @@ static void deepest_document_of_the_limit_is_read(void **state)
     assert_reads(*state, buffer_text(&json), json.at);
 }
 
+static void the_list_or_map_behind_a_passed_key_comes_out_empty(void **state)
+{
+    static const struct value_limits limits = {.octets = 1000, .depth = 3, .passed_key = "m"};
+    static const struct {
+        const char *json;
+        const char *expected; // NULL: refused
+    } rows[] = {
+        {"{\"a\":{\"m\": [[[[1,\"]\\\"\"]]],{}] ,\"b\":2}}", "{\"a\":{\"m\":[],\"b\":2}}"},
+        {"{\"m\":{\"x\":1},\"n\":[1]}", "{\"m\":{},\"n\":[1]}"},
+        {"{\"m\":\"x\"}", "{\"m\":\"x\"}"},
+        {"{\"m\":[1", NULL},
+        {"{\"m\":[\"", NULL},
+        {"{\"m\":", NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = {0};
+        AUTO_BUFFER out = {0};
+        struct value *value = value_read_json(*state, text_of(rows[i].json), &limits, &err);
+        assert_int_equal(value != NULL, rows[i].expected != NULL);
+        if (!value)
+            continue;
+        value_write_json(&out, value);
+        assert_string_equal(out.at, rows[i].expected);
+    }
+}
+
 int main(void)
 {
 #define row(name) cmocka_unit_test_setup_teardown(name, make_arena, drop_arena)
     const struct CMUnitTest tests[] = {
+        row(the_list_or_map_behind_a_passed_key_comes_out_empty),
         row(documents_come_back_as_they_were),
         row(escapes_are_decoded_and_only_needed_ones_written),
         row(text_keeps_its_zero_octet),

@@ -63,6 +63,10 @@ bool utf8_is_valid(struct text a);
 // Decodes one code point at a.at: its length 1..4, or 0 when invalid. a must not be empty.
 size_t utf8_decode(struct text a, uint32_t *code_point);
 
+// The first octet from `at` on that is not plain in a JSON string (a quote, a backslash or a
+// control character of ASCII), or `end`.
+const char *json_plain_end(const char *at, const char *end);
+
 // The longest prefix of at most `limit` octets that does not cut a character in two.
 struct text utf8_prefix(struct text a, size_t limit);
 

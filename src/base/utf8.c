@@ -1,3 +1,4 @@
+#include <endian.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -66,6 +67,38 @@ bool utf8_is_valid(struct text a)
         a.len -= len;
     }
     return true;
+}
+
+static bool is_json_plain(char c)
+{
+    return (unsigned char)c >= 0x20 && c != '"' && c != '\\';
+}
+
+// All eight octets at once: the lowest high bit that remains is that of the first octet below 0x20,
+// quote or backslash.
+static uint64_t json_marks(const char *at)
+{
+    const uint64_t ones = 0x0101010101010101;
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    word = le64toh(word);
+    uint64_t quotes = word ^ ones * '"';
+    uint64_t backslashes = word ^ ones * '\\';
+    uint64_t found = ((word - ones * 0x20) & ~word) | ((quotes - ones) & ~quotes) |
+                     ((backslashes - ones) & ~backslashes);
+    return found & ones * 0x80;
+}
+
+const char *json_plain_end(const char *at, const char *end)
+{
+    for (; end - at >= (ptrdiff_t)sizeof(uint64_t); at += sizeof(uint64_t)) {
+        uint64_t marks = json_marks(at);
+        if (marks)
+            return at + __builtin_ctzll(marks) / 8;
+    }
+    while (at < end && is_json_plain(*at))
+        at++;
+    return at;
 }
 
 struct text utf8_prefix(struct text a, size_t limit)

@@ -6,8 +6,8 @@
 #include "base/must.h"
 #include "base/value_private.h"
 
-const struct value_limits value_manifest_limits = {16u << 20, 64, 64, 0};
-const struct value_limits value_reply_limits = {1u << 20, 16, 0, 0};
+const struct value_limits value_manifest_limits = {.octets = 16u << 20, .depth = 64, .aliases = 64};
+const struct value_limits value_reply_limits = {.octets = 1u << 20, .depth = 16};
 
 const char *value_type_name(enum value_type type)
 {

@@ -49,6 +49,9 @@ struct value_limits {
     unsigned depth;   // nesting of lists and maps
     unsigned aliases; // YAML alias uses per document
     unsigned nodes;   // values per document, of about 100 octets each; 0: 2^20
+    // JSON: the list or map behind this key comes out empty, and is read no further than its end is
+    // found; NULL: none.
+    const char *passed_key;
 };
 extern const struct value_limits value_manifest_limits; // 16 MiB, 64, 64
 extern const struct value_limits value_reply_limits;    // 1 MiB, 16, 0

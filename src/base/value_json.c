@@ -6,7 +6,8 @@
 #include "base/must.h"
 #include "base/value_private.h"
 
-// RFC 8259 to the letter, straight into the arena: one pass over the text, no tree in between.
+// RFC 8259 to the letter, straight into the arena: one pass over a copy of the text, in which the
+// values' texts stay where they stood, each with a NUL in place of its closing quote.
 
 enum { NUMBER_MAX = 255, FEW_KEYS = 8 };
 
@@ -19,8 +20,9 @@ struct member {
 struct scan {
     struct arena *arena;
     struct text text;
-    const char *at;
-    const char *end;
+    char *copy; // of the text
+    char *at;   // in the copy
+    char *end;
     const struct value_limits *limits;
     unsigned depth;
     size_t nodes;
@@ -36,7 +38,7 @@ static bool fail_at(const struct scan *scan, const char *at, const char *what)
 {
     unsigned line;
     unsigned column;
-    value_position(scan->text, (size_t)(at - scan->text.at), &line, &column);
+    value_position(scan->text, (size_t)(at - scan->copy), &line, &column);
     return error_set(scan->err, FAULT_SPEC, "InvalidJSON", "%u:%u: %s", line, column, what);
 }
 
@@ -134,52 +136,34 @@ static bool scan_escape(struct scan *scan, bool is_key, char *out, size_t *len)
     return scan_unicode(scan, is_key, out, len);
 }
 
-// Moves to the next octet that is no plain one: a quote, a backslash or a control character.
 static void skip_plain(struct scan *scan)
 {
-    while (scan->at < scan->end && *scan->at != '"' && *scan->at != '\\' &&
-           (unsigned char)*scan->at >= 0x20)
-        scan->at++;
+    scan->at += json_plain_end(scan->at, scan->end) - scan->at;
 }
 
-// The rest of a text with escapes. It never becomes longer than it was written.
-static bool decode(struct scan *scan, bool is_key, const char *from, struct text *out)
-{
-    const char *close = scan->at;
-    while (close < scan->end && *close != '"')
-        close += *close == '\\' && close + 1 < scan->end ? 2 : 1;
-    char *copy = arena_alloc(scan->arena, (size_t)(close - from) + 1, 1);
-    size_t len = (size_t)(scan->at - from);
-    memcpy(copy, from, len);
-    while (scan->at < scan->end && *scan->at == '\\') {
-        size_t more = 0;
-        if (!scan_escape(scan, is_key, copy + len, &more))
-            return false;
-        from = scan->at;
-        skip_plain(scan);
-        memcpy(copy + len + more, from, (size_t)(scan->at - from));
-        len += more + (size_t)(scan->at - from);
-    }
-    *out = (struct text){copy, len};
-    return true;
-}
-
+// What escapes stand for never becomes longer than they were written.
 static bool scan_string(struct scan *scan, bool is_key, struct text *out)
 {
     if (!starts_with(scan, '"'))
         return fail_here(scan, "expected a key in double quotes");
-    const char *from = ++scan->at;
+    char *from = ++scan->at;
     skip_plain(scan);
-    if (starts_with(scan, '\\')) {
-        if (!decode(scan, is_key, from, out))
+    char *to = scan->at;
+    while (starts_with(scan, '\\')) {
+        size_t more = 0;
+        if (!scan_escape(scan, is_key, to, &more))
             return false;
-    } else {
-        size_t len = (size_t)(scan->at - from);
-        *out = (struct text){arena_copy(scan->arena, from, len), len};
+        const char *rest = scan->at;
+        skip_plain(scan);
+        size_t len = (size_t)(scan->at - rest);
+        memmove(to + more, rest, len);
+        to += more + len;
     }
     if (!starts_with(scan, '"'))
         return fail_here(scan, "a control character in text must be escaped");
     scan->at++;
+    *to = '\0';
+    *out = (struct text){from, (size_t)(to - from)};
     return true;
 }
 
@@ -353,9 +337,47 @@ static bool check_unique(const struct scan *scan, size_t base)
     return true;
 }
 
+static bool is_opener(char c)
+{
+    return c == '{' || c == '[';
+}
+
+// What nobody reads is not looked at but for its strings and the count of its brackets.
+static struct value *pass_collection(struct scan *scan)
+{
+    struct value *empty = value_make(scan->arena, *scan->at == '{' ? VALUE_MAP : VALUE_LIST);
+    struct text ignored;
+    unsigned depth = 0;
+    do {
+        if (starts_with(scan, '"')) {
+            if (!scan_string(scan, false, &ignored))
+                return NULL;
+            continue;
+        }
+        if (scan->at == scan->end) {
+            fail_here(scan, "expected a value");
+            return NULL;
+        }
+        depth += is_opener(*scan->at);
+        depth -= *scan->at == '}' || *scan->at == ']';
+        scan->at++;
+    } while (depth);
+    skip_blanks(scan);
+    return empty;
+}
+
+static struct value *scan_member_value(struct scan *scan, struct text key)
+{
+    const char *passed = scan->limits->passed_key;
+    if (!passed || !text_is(key, passed))
+        return scan_value(scan);
+    skip_blanks(scan);
+    return scan->at < scan->end && is_opener(*scan->at) ? pass_collection(scan) : scan_value(scan);
+}
+
 static bool scan_member(struct scan *scan, struct value *map)
 {
-    size_t offset = (size_t)(scan->at - scan->text.at);
+    size_t offset = (size_t)(scan->at - scan->copy);
     struct text key;
     if (!scan_string(scan, true, &key))
         return false;
@@ -363,7 +385,7 @@ static bool scan_member(struct scan *scan, struct value *map)
     if (!starts_with(scan, ':'))
         return fail_here(scan, "expected : behind the key");
     scan->at++;
-    struct value *item = scan_value(scan);
+    struct value *item = scan_member_value(scan, key);
     if (!item)
         return false;
     item->key = key;
@@ -445,7 +467,7 @@ static struct value *fail_utf8(const struct scan *scan)
         rest.at += len;
         rest.len -= len;
     }
-    fail_at(scan, rest.at, "invalid UTF-8");
+    fail_at(scan, scan->copy + (rest.at - scan->text.at), "invalid UTF-8");
     return NULL;
 }
 
@@ -464,18 +486,20 @@ struct value *value_read_json(struct arena *arena, struct text text,
                               const struct value_limits *limits, struct error *err)
 {
     must(limits->depth <= VALUE_DEPTH_MAX);
-    struct text whole = text.at ? text : TEXT("");
-    struct scan scan = {.arena = arena,
-                        .text = whole,
-                        .at = whole.at,
-                        .end = whole.at + whole.len,
-                        .limits = limits,
-                        .err = err};
     if (text.len > limits->octets) {
         error_set(err, FAULT_SPEC, "InvalidJSON", "1:1: the document is larger than %zu octets",
                   limits->octets);
         return NULL;
     }
+    struct text whole = text.at ? text : TEXT("");
+    char *copy = arena_copy(arena, whole.at, whole.len);
+    struct scan scan = {.arena = arena,
+                        .text = whole,
+                        .copy = copy,
+                        .at = copy,
+                        .end = copy + whole.len,
+                        .limits = limits,
+                        .err = err};
     struct value *value = read_document(&scan);
     free(scan.members);
     return value;

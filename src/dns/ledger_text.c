@@ -16,7 +16,8 @@ enum {
 
 #define EDITION "edition"
 
-static const struct value_limits limits = {2 * 1024 * 1024, 5, 0, 128 * 1024};
+static const struct value_limits limits = {
+    .octets = 2 * 1024 * 1024, .depth = 5, .nodes = 128 * 1024};
 
 // ---- writing ------------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ enum {
     SHARDS_MAX = 4096,
 };
 
-static const struct value_limits limits = {LIST_OCTETS_MAX, 32, 0, 64 * 1024};
+static const struct value_limits limits = {
+    .octets = LIST_OCTETS_MAX, .depth = 32, .nodes = 64 * 1024};
 
 const struct kind shard_kind = {
     .group = "",

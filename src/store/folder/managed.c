@@ -9,7 +9,7 @@
 
 enum { UID_OCTETS = 36 };
 
-const struct value_limits managed_limits = {64u << 20, 72, 64, 0};
+const struct value_limits managed_limits = {.octets = 64u << 20, .depth = 72, .aliases = 64};
 
 struct object_ref_key subject_key(const struct subject *subject)
 {
