@@ -68,23 +68,19 @@ struct splitter {
 
 static enum nest_state run_string(struct nest *nest, const char **at, const char *end)
 {
-    const char *c = *at;
-    if (nest->is_escaped) {
-        nest->is_escaped = false;
-        c++;
+    const char *c = json_plain_end(*at + nest->is_escaped, end);
+    nest->is_escaped = false;
+    while (c < end && *c == '\\') {
+        nest->is_escaped = end - c == 1;
+        c = json_plain_end(c + (nest->is_escaped ? 1 : 2), end);
     }
-    for (; c < end && *c != '"'; c++) {
-        if ((unsigned char)*c < 0x20) {
-            *at = c;
-            return NEST_BROKEN;
-        }
-        if (*c == '\\' && ++c == end) {
-            nest->is_escaped = true;
-            break;
-        }
-    }
-    nest->is_in_string = c == end;
-    *at = c + (c < end);
+    *at = c;
+    if (c == end)
+        return NEST_GOES_ON;
+    if (*c != '"')
+        return NEST_BROKEN;
+    nest->is_in_string = false;
+    ++*at;
     return NEST_GOES_ON;
 }
 
@@ -130,18 +126,16 @@ static enum nest_state nest_mark(struct nest *nest, char c)
 static enum nest_state nest_run(struct nest *nest, const char **at, const char *end)
 {
     enum nest_state state = NEST_GOES_ON;
-    while (*at < end && state == NEST_GOES_ON) {
+    const char *c = *at;
+    while (c < end && state == NEST_GOES_ON) {
         if (nest->is_in_string) {
-            state = run_string(nest, at, end);
+            state = run_string(nest, &c, end);
             continue;
         }
-        const char *c = *at;
-        while (c < end && octets[(unsigned char)*c] == OCTET_PLAIN)
-            c++;
-        if (c < end)
-            state = nest_mark(nest, *c);
-        *at = c + (c < end && state != NEST_BROKEN);
+        state = nest_mark(nest, *c);
+        c += state != NEST_BROKEN;
     }
+    *at = c;
     return state;
 }
 
@@ -366,13 +360,4 @@ struct text splitter_frame(const struct splitter *splitter)
 {
     must(splitter->place == PLACE_AFTER);
     return buffer_text(&splitter->frame);
-}
-
-size_t split_measure(struct text text)
-{
-    struct nest nest = {.depth_max = SPLIT_DEPTH_MAX};
-    const char *at = text.at;
-    if (text.len == 0 || octets[(unsigned char)*at] != OCTET_OPEN)
-        return 0;
-    return nest_run(&nest, &at, text.at + text.len) == NEST_ENDED ? (size_t)(at - text.at) : 0;
 }

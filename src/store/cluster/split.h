@@ -39,7 +39,3 @@ bool splitter_feed(struct splitter *splitter, struct text piece, struct error *e
 bool splitter_is_done(const struct splitter *splitter);
 // LIST, at the end: the map with `items` left empty; borrowed.
 struct text splitter_frame(const struct splitter *splitter);
-
-// Length in octets of the map or list at the beginning of `text`. 0: there is none, or it is broken
-// or incomplete.
-size_t split_measure(struct text text);

@@ -260,17 +260,6 @@ static void a_document_in_one_piece_is_not_copied(void **state)
     buffer_done(&heard.all);
 }
 
-static void a_value_is_measured_to_its_closing_bracket(void **state)
-{
-    (void)state;
-    assert_int_equal(split_measure(TEXT("[{\"a\":\"]\"}],1")), 11);
-    assert_int_equal(split_measure(TEXT("{}")), 2);
-    assert_int_equal(split_measure(TEXT("[[]")), 0);
-    assert_int_equal(split_measure(TEXT("[}")), 0);
-    assert_int_equal(split_measure(TEXT("1")), 0);
-    assert_int_equal(split_measure(TEXT("")), 0);
-}
-
 static void the_listener_ends_the_feeding(void **state)
 {
     (void)state;
@@ -296,7 +285,6 @@ int main(void)
         cmocka_unit_test(an_object_of_2_mib_comes_and_a_longer_one_is_skipped_to_its_end),
         cmocka_unit_test(a_frame_without_end_is_refused),
         cmocka_unit_test(a_document_in_one_piece_is_not_copied),
-        cmocka_unit_test(a_value_is_measured_to_its_closing_bracket),
         cmocka_unit_test(the_listener_ends_the_feeding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

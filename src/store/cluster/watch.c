@@ -27,7 +27,6 @@ enum {
     ACCEPTED_MS = 25 * SECOND_MS,
     EXPIRED_PAUSE_MS = 60 * SECOND_MS, // a position that expires again so soon waits
     BACK_PAUSE_MS = 60 * SECOND_MS,    // the same of versions that go back again
-    TRIMMED_OCTETS = 64 * 1024,        // a buffer that grew beyond is given back
     HTTP_BAD_REQUEST = 400,
     HTTP_FORBIDDEN = 403,
     HTTP_NOT_FOUND = 404,
@@ -494,36 +493,17 @@ bool watch_is_older(struct text a, struct text b)
     return text_to_int64(a, &x) && text_to_int64(b, &y) && x < y;
 }
 
-// Who manages which field is half of most objects, and nobody reads it. A server writes no blanks,
-// and within a string there would be a backslash before the quotes.
-static struct text drop_managed_fields(struct watch *watch, struct text document)
-{
-    static const char key[] = "\"managedFields\":[";
-    const char *end = document.at + document.len;
-    const char *at = memmem(document.at, document.len, key, sizeof key - 1);
-    if (!at)
-        return document;
-    at += sizeof key - 2;
-    size_t len = split_measure((struct text){at, (size_t)(end - at)});
-    if (len == 0)
-        return document;
-    if (watch->trimmed.capacity > TRIMMED_OCTETS)
-        buffer_done(&watch->trimmed);
-    buffer_clear(&watch->trimmed);
-    buffer_add(&watch->trimmed, document.at, (size_t)(at + 1 - document.at));
-    buffer_add(&watch->trimmed, at + len - 1, (size_t)(end - at) - len + 1);
-    return buffer_text(&watch->trimmed);
-}
-
 struct value *watch_read_document(struct watch *watch, struct text document, struct error *err)
 {
-    // An event stands around its object.
+    // An event stands around its object. Who manages which field is half of most objects, and
+    // nobody reads it.
     static const struct value_limits limits = {
         .octets = SPLIT_OCTETS_MAX + 1024,
         .depth = SPLIT_DEPTH_MAX + 1,
+        .passed_key = "managedFields",
     };
     arena_reset(watch->arena);
-    return value_read_json(watch->arena, drop_managed_fields(watch, document), &limits, err);
+    return value_read_json(watch->arena, document, &limits, err);
 }
 
 void watch_add_path(const struct watch *watch, struct buffer *out)
@@ -578,7 +558,7 @@ void watch_free(struct watch *watch)
     loop_timer_cancel(watch->options.world->loop, &watch->next);
     arena_free(watch->arena);
     struct buffer *buffers[] = {
-        &watch->position, &watch->page_token, &watch->page_position, &watch->trimmed,
+        &watch->position, &watch->page_token, &watch->page_position,
         &watch->trouble,  &watch->check_name, &watch->check_text,
     };
     for (size_t i = 0; i < COUNT_OF(buffers); i++)

@@ -49,11 +49,10 @@ struct watch {
     char *name_copy;
     struct watch_sink sink;
     struct watch_counts counts;
-    struct arena *arena;   // of the document that was read last
-    struct buffer trimmed; // that document without its managedFields
-    enum watch_how how;    // how the call is to end (watch_end_soon)
-    struct error error;    // why
-    bool has_reported;     // to the sink, since the last batch_end
+    struct arena *arena; // of the document that was read last
+    enum watch_how how;  // how the call is to end (watch_end_soon)
+    struct error error;  // why
+    bool has_reported;   // to the sink, since the last batch_end
 
     enum watch_phase phase;
     enum watch_phase ended; // of the call that ended last
