@@ -22,13 +22,13 @@ static bool holds_secrets(const struct kind *kind)
 
 static bool is_own_field(const struct kind *kind, struct text key)
 {
-    char path[128];
-    if (key.len > sizeof path - sizeof "status.")
-        return false;
-    memcpy(path, "status.", 7);
-    memcpy(path + 7, key.at, key.len);
-    path[7 + key.len] = '\0';
-    return kind_find_field(kind, path) != NULL;
+    static const char status[] = "status.";
+    for (size_t i = 0; i < kind->field_count; i++) {
+        const char *path = kind->fields[i].path;
+        if (!strncmp(path, status, sizeof status - 1) && text_is(key, path + sizeof status - 1))
+            return true;
+    }
+    return false;
 }
 
 static bool has_foreign_condition(const struct kind *kind, const struct value *conditions)
