@@ -90,11 +90,25 @@ static int64_t seconds_of(const struct moment *at)
     return days_of(at->year, at->month, at->day) * DAY_S + of_day;
 }
 
+static void put_digits(char *out, int count, int number)
+{
+    while (count-- > 0) {
+        out[count] = (char)('0' + number % 10);
+        number /= 10;
+    }
+}
+
+// Every status has several, so that printf would take a good part of writing one.
 void when_write(int64_t unix_s, char out[WHEN_TEXT_MAX])
 {
     struct moment at = moment_of(unix_s);
-    snprintf(out, WHEN_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02dZ", at.year, at.month, at.day,
-             at.hour, at.minute, at.second);
+    memcpy(out, "0000-00-00T00:00:00Z", sizeof "0000-00-00T00:00:00Z");
+    put_digits(out, 4, at.year);
+    put_digits(out + 5, 2, at.month);
+    put_digits(out + 8, 2, at.day);
+    put_digits(out + 11, 2, at.hour);
+    put_digits(out + 14, 2, at.minute);
+    put_digits(out + 17, 2, at.second);
 }
 
 static void write_fraction(int64_t unix_s, int fraction, int digits, char out[WHEN_TEXT_MAX])
