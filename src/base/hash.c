@@ -70,7 +70,7 @@ static void sip_block_once(struct sip *sip, uint64_t block)
     sip->v[0] ^= block;
 }
 
-static void sip_block_twice(struct sip *sip, uint64_t block)
+static inline __attribute__((always_inline)) void sip_block_twice(struct sip *sip, uint64_t block)
 {
     sip->v[3] ^= block;
     sip_round(sip);
@@ -136,11 +136,13 @@ void content_hash_add(struct content_hash *hash, uint64_t word)
 
 void content_hash_add_text(struct content_hash *hash, struct text text)
 {
-    content_hash_add(hash, text.len);
-    hash->count += text.len / BLOCK;
-    const uint8_t *rest = add_blocks(&hash->sip, (const uint8_t *)text.at, text.len);
+    struct sip sip = hash->sip; // stays in registers
+    sip_block_twice(&sip, text.len);
+    const uint8_t *rest = add_blocks(&sip, (const uint8_t *)text.at, text.len);
     if (text.len % BLOCK)
-        content_hash_add(hash, load_rest(rest, text.len % BLOCK, 0));
+        sip_block_twice(&sip, load_rest(rest, text.len % BLOCK, 0));
+    hash->sip = sip;
+    hash->count += 1 + (text.len + BLOCK - 1) / BLOCK;
 }
 
 struct content_id content_hash_end(const struct content_hash *hash)
