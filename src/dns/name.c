@@ -68,10 +68,11 @@ static bool label_add_ascii(struct buffer *out, struct text label, struct error 
         return error_set(err, FAULT_SPEC, REASON,
                          "label '%.*s' has %zu octets: at most 63 are allowed", TEXT_ARGS(label),
                          label.len);
-    for (size_t i = 0; i < label.len; i++) {
-        char c = label.at[i];
-        buffer_add_char(out, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
-    }
+    size_t from = out->len;
+    buffer_add(out, label.at, label.len);
+    for (size_t i = from; i < out->len; i++)
+        if (out->at[i] >= 'A' && out->at[i] <= 'Z')
+            out->at[i] = (char)(out->at[i] - 'A' + 'a');
     return true;
 }
 
