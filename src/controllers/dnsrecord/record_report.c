@@ -218,7 +218,8 @@ static const struct value *status_make(struct record_reconcile *reconcile)
         .attempts = attempt ? attempt->attempts : 0,
         .next_attempt_s = attempt ? (attempt->next_attempt_ms + 999) / 1000 : 0,
     };
-    record_attempt_hash(reconcile, status.attempt_hash);
+    if (status.attempts)
+        record_attempt_hash(reconcile, status.attempt_hash);
     conditions_make(reconcile, &status.conditions);
     error_make(reconcile, &status);
     applied_make(reconcile, &status);
