@@ -260,9 +260,20 @@ static void join_index(struct engine *engine, const struct lookup_input *lookup,
             add_lookup(engine, lookup, after.items[i], &changing);
 }
 
+// What is looked up follows from the content alone.
+static bool looks_up_the_same(const struct object *old, const struct object *new_)
+{
+    return old && new_ && object_has_same_spec(old, new_) &&
+           text_equal(object_managed(old), object_managed(new_)) &&
+           old->deleted_s == new_->deleted_s && old->generation == new_->generation &&
+           old->is_lost == new_->is_lost && !memcmp(old->uid, new_->uid, sizeof old->uid);
+}
+
 void input_index_key(struct engine *engine, uint32_t id, const struct object *old,
                      const struct object *new_)
 {
+    if (looks_up_the_same(old, new_))
+        return;
     size_t at = engine->keys[id].controller;
     struct controller_state *state = &engine->controllers[at];
     const struct controller *controller = state->controller;
