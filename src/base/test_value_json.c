@@ -172,7 +172,8 @@ static void deepest_document_of_the_limit_is_read(void **state)
 
 static void the_list_or_map_behind_a_passed_key_comes_out_empty(void **state)
 {
-    static const struct value_limits limits = {.octets = 1000, .depth = 3, .passed_key = "m"};
+    static const struct value_limits limits = {
+        .octets = 1000, .depth = 3, .nodes = 10, .passed_key = "m"};
     static const struct {
         const char *json;
         const char *expected; // NULL: refused
@@ -180,6 +181,11 @@ static void the_list_or_map_behind_a_passed_key_comes_out_empty(void **state)
         {"{\"a\":{\"m\": [[[[1,\"]\\\"\"]]],{}] ,\"b\":2}}", "{\"a\":{\"m\":[],\"b\":2}}"},
         {"{\"m\":{\"x\":1},\"n\":[1]}", "{\"m\":{},\"n\":[1]}"},
         {"{\"m\":\"x\"}", "{\"m\":\"x\"}"},
+        {"{\"\\u006d\":[1,]}", "{\"m\":[]}"},
+        {"{\"m\":[],\"m\":[]}", NULL},
+        {"{\"m\":[\"\\x\"]}", NULL},
+        {"{\"m\":[\"\x01\"]}", NULL},
+        {"[{\"m\":[]},{\"m\":[]},{\"m\":[]},{\"m\":[]},{\"m\":[]}]", NULL}, // too many values
         {"{\"m\":[1", NULL},
         {"{\"m\":[\"", NULL},
         {"{\"m\":", NULL},

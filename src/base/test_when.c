@@ -52,6 +52,10 @@ static void times_beyond_four_digit_years_are_clamped(void **state)
     assert_string_equal(out, "9999-12-31T23:59:59Z");
     when_write(INT64_MIN, out);
     assert_string_equal(out, "0000-01-01T00:00:00Z");
+    when_write_us(INT64_MAX, out);
+    assert_string_equal(out, "9999-12-31T23:59:59.775807Z");
+    when_write_ms(INT64_MIN, out);
+    assert_string_equal(out, "0000-01-01T00:00:00.192Z");
 }
 
 static void microseconds_always_have_six_digits(void **state)

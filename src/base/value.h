@@ -49,8 +49,8 @@ struct value_limits {
     unsigned depth;   // nesting of lists and maps
     unsigned aliases; // YAML alias uses per document
     unsigned nodes;   // values per document, of about 100 octets each; 0: 2^20
-    // JSON: the list or map behind this key comes out empty, and is read no further than its end is
-    // found; NULL: none.
+    // JSON: the list or map behind this key, wherever it stands, comes out empty; of it only UTF-8,
+    // strings and the number of its brackets are checked. NULL: none.
     const char *passed_key;
 };
 extern const struct value_limits value_manifest_limits; // 16 MiB, 64, 64

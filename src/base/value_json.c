@@ -6,8 +6,9 @@
 #include "base/must.h"
 #include "base/value_private.h"
 
-// RFC 8259 to the letter, straight into the arena: one pass over a copy of the text, in which the
-// values' texts stay where they stood, each with a NUL in place of its closing quote.
+// RFC 8259 to the letter but behind a passed key, straight into the arena: one pass over a copy of
+// the text, in which the values' texts stay where they stood, each with a NUL in place of its
+// closing quote.
 
 enum { NUMBER_MAX = 255, FEW_KEYS = 8 };
 
@@ -32,7 +33,7 @@ struct scan {
     struct error *err;
 };
 
-static struct value *scan_value(struct scan *scan);
+static struct value *scan_value(struct scan *scan, bool is_passed);
 
 static bool fail_at(const struct scan *scan, const char *at, const char *what)
 {
@@ -279,7 +280,7 @@ static struct value *scan_list(struct scan *scan)
     if (starts_with(scan, ']'))
         return leave(scan, list);
     for (;;) {
-        struct value *item = scan_value(scan);
+        struct value *item = scan_value(scan, false);
         if (!item)
             return NULL;
         value_link(list, item);
@@ -355,24 +356,14 @@ static struct value *pass_collection(struct scan *scan)
             continue;
         }
         if (scan->at == scan->end) {
-            fail_here(scan, "expected a value");
+            fail_here(scan, "the document ends too early");
             return NULL;
         }
         depth += is_opener(*scan->at);
         depth -= *scan->at == '}' || *scan->at == ']';
         scan->at++;
     } while (depth);
-    skip_blanks(scan);
     return empty;
-}
-
-static struct value *scan_member_value(struct scan *scan, struct text key)
-{
-    const char *passed = scan->limits->passed_key;
-    if (!passed || !text_is(key, passed))
-        return scan_value(scan);
-    skip_blanks(scan);
-    return scan->at < scan->end && is_opener(*scan->at) ? pass_collection(scan) : scan_value(scan);
 }
 
 static bool scan_member(struct scan *scan, struct value *map)
@@ -385,7 +376,8 @@ static bool scan_member(struct scan *scan, struct value *map)
     if (!starts_with(scan, ':'))
         return fail_here(scan, "expected : behind the key");
     scan->at++;
-    struct value *item = scan_member_value(scan, key);
+    const char *passed = scan->limits->passed_key;
+    struct value *item = scan_value(scan, passed && text_is(key, passed));
     if (!item)
         return false;
     item->key = key;
@@ -446,14 +438,15 @@ static struct value *scan_one(struct scan *scan)
     }
 }
 
-static struct value *scan_value(struct scan *scan)
+static struct value *scan_value(struct scan *scan, bool is_passed)
 {
     skip_blanks(scan);
     if (scan->at == scan->end || ++scan->nodes > value_nodes_max(scan->limits)) {
         fail_here(scan, "too many values in one document");
         return NULL;
     }
-    struct value *value = scan_one(scan);
+    bool passes = is_passed && is_opener(*scan->at);
+    struct value *value = passes ? pass_collection(scan) : scan_one(scan);
     skip_blanks(scan);
     return value;
 }
@@ -475,7 +468,7 @@ static struct value *read_document(struct scan *scan)
 {
     if (!utf8_is_valid(scan->text))
         return fail_utf8(scan);
-    struct value *value = scan_value(scan);
+    struct value *value = scan_value(scan, false);
     if (!value || scan->at == scan->end)
         return value;
     fail_here(scan, "nothing may follow the document");

@@ -1,6 +1,5 @@
 #include "base/when.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -17,7 +16,6 @@ static const int64_t most_s = 253402300799;  // 9999-12-31T23:59:59Z
 struct moment {
     int year, month, day; // 1-based
     int hour, minute, second;
-    int weekday; // 0 is Sunday
 };
 
 static const char *const weekdays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -53,7 +51,6 @@ static void set_date(struct moment *at, int64_t days)
     at->day = (int)(day_of_year - (153 * month + 2) / 5 + 1);
     at->month = (int)(month < 10 ? month + 3 : month - 9);
     at->year = (int)(year_of_era + era * 400 + (at->month <= 2));
-    at->weekday = (int)((days % 7 + 11) % 7);
 }
 
 static struct moment moment_of(int64_t unix_s)
@@ -111,23 +108,25 @@ void when_write(int64_t unix_s, char out[WHEN_TEXT_MAX])
     put_digits(out + 17, 2, at.second);
 }
 
-static void write_fraction(int64_t unix_s, int fraction, int digits, char out[WHEN_TEXT_MAX])
+// A time in units of which a second has so many; a unit takes that many digits.
+static void write_fraction(int64_t unix_units, int per_second, int digits, char out[WHEN_TEXT_MAX])
 {
-    struct moment at = moment_of(unix_s);
-    snprintf(out, WHEN_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.%0*dZ", at.year, at.month, at.day,
-             at.hour, at.minute, at.second, digits, fraction);
+    int rest = (int)(unix_units % per_second);
+    when_write(floor_div(unix_units, per_second), out);
+    char *dot = strchr(out, 'Z');
+    *dot = '.';
+    put_digits(dot + 1, digits, rest < 0 ? rest + per_second : rest);
+    memcpy(dot + 1 + digits, "Z", sizeof "Z");
 }
 
 void when_write_ms(int64_t unix_ms, char out[WHEN_TEXT_MAX])
 {
-    int64_t unix_s = floor_div(unix_ms, 1000);
-    write_fraction(unix_s, (int)(unix_ms - unix_s * 1000), 3, out);
+    write_fraction(unix_ms, 1000, 3, out);
 }
 
 void when_write_us(int64_t unix_us, char out[WHEN_TEXT_MAX])
 {
-    int64_t unix_s = floor_div(unix_us, 1000000);
-    write_fraction(unix_s, (int)(unix_us - unix_s * 1000000), 6, out);
+    write_fraction(unix_us, 1000000, 6, out);
 }
 
 // Takes exactly `count` digits off the front.
@@ -235,9 +234,9 @@ static bool take_word(struct text *rest, const char *const *words, size_t count,
 bool when_parse_http(struct text text, int64_t *unix_s)
 {
     struct moment at = {0};
-    int month = 0;
-    bool is_read = take_word(&text, weekdays, COUNT_OF(weekdays), &at.weekday) &&
-                   take(&text, ", ") && take_digits(&text, 2, &at.day) && take(&text, " ") &&
+    int weekday, month = 0;
+    bool is_read = take_word(&text, weekdays, COUNT_OF(weekdays), &weekday) && take(&text, ", ") &&
+                   take_digits(&text, 2, &at.day) && take(&text, " ") &&
                    take_word(&text, months, COUNT_OF(months), &month) && take(&text, " ") &&
                    take_digits(&text, 4, &at.year) && take(&text, " ") && take_clock(&text, &at) &&
                    take(&text, " GMT") && text.len == 0;

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "dns/plan.h"
 
-// Holders are told apart by address alone.
+// Owners are told apart by address alone.
 static const char old, young, third;
 
 static struct plan_claim claim(const void *owner, enum record_type type, enum plan_want want)

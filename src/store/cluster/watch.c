@@ -496,7 +496,7 @@ bool watch_is_older(struct text a, struct text b)
 struct value *watch_read_document(struct watch *watch, struct text document, struct error *err)
 {
     // An event stands around its object. Who manages which field is half of most objects, and
-    // nobody reads it.
+    // nobody reads it of an object that is watched.
     static const struct value_limits limits = {
         .octets = SPLIT_OCTETS_MAX + 1024,
         .depth = SPLIT_DEPTH_MAX + 1,

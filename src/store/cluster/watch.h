@@ -37,7 +37,7 @@ struct watch_sink {
     // not bring may exist all the same.
     void (*pass_end)(void *context, bool may_sweep);
     // ADDED or MODIFIED (no difference is made), or DELETED with the last state. The tree lives for
-    // the call; its managedFields are empty, and items of core lists lack apiVersion and kind.
+    // the call; nothing is in its managedFields, and items of core lists lack apiVersion and kind.
     void (*object)(void *context, bool is_deleted, const struct value *tree);
     void (*batch_end)(void *context); // what arrived together has been reported
     // A kind that is not required is not installed, by several answers in a row. Objects that were
