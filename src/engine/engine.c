@@ -320,7 +320,7 @@ static void queue_by_age(struct engine *engine, const uint32_t *ids, size_t coun
     qsort(aged, known, sizeof *aged, compare_aged);
     for (size_t i = 0; i < known; i++) {
         struct key *key = &engine->keys[aged[i].id];
-        if (!key_may_decide(key))
+        if (key->is_writing)
             key->is_dirty = true;
         else
             queue_add(engine->queue, aged[i].id, key_level(engine, aged[i].id, level),

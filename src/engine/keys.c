@@ -119,11 +119,6 @@ enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_
     return level == QUEUE_USER && is_urgent(engine, id) ? QUEUE_URGENT : level;
 }
 
-bool key_may_decide(const struct key *key)
-{
-    return !key->is_writing || (key->is_reporting && !key->is_gone);
-}
-
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level)
 {
     if (id == engine->submitting) {

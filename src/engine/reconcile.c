@@ -345,9 +345,7 @@ void reconcile_key(struct engine *engine, uint32_t id)
     if (decision.wake_ms)
         key_after(engine, id,
                   loop_mono_ms(engine->loop) + decision.wake_ms - loop_unix_ms(engine->loop));
-    if (engine->keys[id].is_writing)
-        engine->keys[id].is_dirty = true;
-    else if (!write_back_read_whole(engine, id, &decision))
+    if (!write_back_read_whole(engine, id, &decision))
         write_decision(engine, id, &decision);
 }
 
@@ -401,7 +399,7 @@ static void take_reconciles(struct engine *engine)
         if (!next_key(engine, &id))
             return;
         histogram_add(&engine->queue_seconds, queue_last_wait_ms(engine->queue));
-        if (!key_may_decide(&engine->keys[id]))
+        if (engine->keys[id].is_writing)
             engine->keys[id].is_dirty = true;
         else if (event_batch_is_awaited(engine) && is_part_of_event_batch(engine, id))
             event_batch_add(engine, id);

@@ -87,12 +87,11 @@ struct key {
     uint32_t first_claim;
     uint16_t key_metrics_row; // of its controller, from 1; 0: counted nowhere
     uint8_t controller;
-    bool is_writing : 1;   // a store call is under way
-    bool is_reporting : 1; // and it is a status on which nothing stands
-    bool is_dirty : 1;     // wants a reconciliation when that ends
-    bool is_racing : 1;    // somebody wrote first: the next event gives a reconciliation
-    bool is_seen : 1;      // had its first reconciliation
-    bool is_gone : 1;      // the object was deleted: forgotten as soon as its decision is empty
+    bool is_writing : 1; // a store call is under way
+    bool is_dirty : 1;   // wants a reconciliation when that ends
+    bool is_racing : 1;  // somebody wrote first: the next event gives a reconciliation
+    bool is_seen : 1;    // had its first reconciliation
+    bool is_gone : 1;    // the object was deleted: forgotten as soon as its decision is empty
     bool
         is_deletion_inferred : 1; // the same, and no watch reported it: a listing lacked the object
     bool is_in_event_batch : 1;   // an event of the batch under way concerns it
@@ -330,9 +329,6 @@ const struct object *key_subject(const struct key *key);
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
 // Queues the key; while a store call of it is under way, it is queued when that ends.
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
-// May it have a reconciliation now? A status that is being written does not hold up what is to be
-// sent: what the decision has to write follows that status.
-bool key_may_decide(const struct key *key);
 const char *engine_owner_id(const struct engine *engine); // NULL: not known yet
 void keys_wake_all(struct engine *engine, size_t controller);
 // Wakes the key at that time (mono).

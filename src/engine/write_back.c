@@ -150,7 +150,7 @@ static void write_done(void *context, const struct store_reply *reply)
     struct engine *engine = write->engine;
     struct key *key = &engine->keys[write->key];
     struct error vain;
-    key->is_writing = key->is_reporting = false;
+    key->is_writing = false;
     engine->writes_in_flight--;
     if (is_in_vain(write, reply)) {
         error_set(&vain, FAULT_SPEC, "Contended",
@@ -267,7 +267,6 @@ bool write_back_status(struct engine *engine, uint32_t id, const struct decision
                          object->status_id))
         return false;
     struct write *write = write_new(engine, id, decision);
-    engine->keys[id].is_reporting = !object->kind->is_status_ahead;
     store_patch_status(engine->options.store, object, decision->status, write_done, write);
     return true;
 }
