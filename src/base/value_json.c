@@ -369,7 +369,7 @@ static struct value *pass_collection(struct scan *scan)
 static bool scan_member(struct scan *scan, struct value *map)
 {
     size_t offset = (size_t)(scan->at - scan->copy);
-    struct text key;
+    struct text key = {0};
     if (!scan_string(scan, true, &key))
         return false;
     skip_blanks(scan);

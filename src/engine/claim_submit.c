@@ -103,11 +103,14 @@ static void claim_recall(struct engine *engine, uint32_t id, const struct claim_
     claim_back_off(engine, id, wait_ms);
 }
 
-// A LOOK is sent once more when its answer is too old.
+// A LOOK is sent once more when its answer is too old, and queues behind all others again.
 static void claim_look_anew(struct claim *claim, int64_t since_s)
 {
-    if (claim->intent == CLAIM_LOOK && claim->was_looked && claim->settled_s < since_s)
-        claim->was_looked = false;
+    if (claim->intent != CLAIM_LOOK || !claim->was_looked || claim->settled_s >= since_s)
+        return;
+    claim->was_looked = false;
+    if (claim->pending)
+        claim->pending->due_link.goes_first = false;
 }
 
 static void pending_update(struct engine *engine, struct pending *pending,

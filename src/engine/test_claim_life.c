@@ -139,7 +139,7 @@ static void keep(struct rig *rig)
                                    .values = values,
                                    .value_count = 1};
     rig->claim.pending = slab_take(rig->engine.claim_slab, sizeof *rig->claim.pending);
-    *rig->claim.pending = (struct pending){.due_link = {NO_ID, NO_ID, false}};
+    *rig->claim.pending = (struct pending){.due_link = {.next = NO_ID, .previous = NO_ID}};
     move(rig, MOVE_PREPARE);
     pending_set_content(&rig->engine, rig->claim.pending, &set);
 }

@@ -82,9 +82,9 @@ void zone_tree_remove(struct zone_tree *zone_tree, const struct object *object);
 void zone_tree_set_settings(struct zone_tree *zone_tree, const struct zone_tree_settings *settings);
 
 // Works out what follows from all calls since the last one. `changed` is called once for each Zone
-// and Record whose outcome may differ now, in no order, and always for those that were put. The
-// callbacks may not call the zone tree. `content` is called for each live zone whose content may
-// differ, `gone` for each zone that is live no more.
+// and Record whose outcome may differ now, in no order, and always for those that were put;
+// Records come after all Zones. `content` is called for each live zone whose content may differ,
+// `gone` for each zone that is live no more. The callbacks may read the zone tree, not change it.
 struct zone_tree_reported {
     void (*changed)(void *context, const struct object *object);
     void (*content)(void *context, const struct object *zone);
