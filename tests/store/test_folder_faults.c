@@ -602,6 +602,9 @@ static void deletion_that_cannot_be_written_is_told_later(void **state)
     assert_string_equal(rig_reported(rig), "WRITABLE\nMODIFIED Thing shop/www in deletion\n.\n");
 }
 
+#define CANNOT_READ "what the store keeps of a manifest cannot be read or written"
+#define CAN_READ "what the store keeps of manifests can be read and written again"
+
 // Secrets alone cannot be written.
 static void refuse_secrets(struct rig *rig)
 {
@@ -627,7 +630,8 @@ static void secret_that_cannot_be_written_fails_until_it_is_written(void **state
     rig_run(rig, 1100);
     assert_string_equal(rig_reported(rig), "ADDED Token shop/t\n.\nWRITABLE\n");
     assert_string_equal(rig_check(rig, "store"), "ok");
-    assert_int_equal(count_of(rig->logged.at, "the store cannot write"), 1);
+    assert_int_equal(count_of(rig->logged.at, CANNOT_READ), 1);
+    assert_int_equal(count_of(rig->logged.at, CAN_READ), 1);
 }
 
 static void secret_that_is_given_up_fails_no_more(void **state)
@@ -717,7 +721,8 @@ static void status_file_that_cannot_be_read_fails_until_it_can_be(void **state)
     show(rig, "web.yaml.status");
     rig_run(rig, 1100);
     assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/www\n.\nWRITABLE\n");
-    assert_int_equal(count_of(rig->logged.at, "the store cannot write"), 1);
+    assert_int_equal(count_of(rig->logged.at, CANNOT_READ), 1);
+    assert_int_equal(count_of(rig->logged.at, "the store cannot write"), 0);
 }
 
 static void object_moves_once_its_new_status_file_can_be_read(void **state)
@@ -736,6 +741,46 @@ static void object_moves_once_its_new_status_file_can_be_read(void **state)
     rig_run(rig, 2000);
     assert_non_null(strstr(rig_read(rig, "b.yaml.status"), "count: 1"));
     assert_false(rig_has(rig, "a.yaml.status"));
+}
+
+static void disk_has_room_again_whatever_cannot_be_read(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 200);
+    hide(rig, "web.yaml.status");
+    rig_change(rig, "web.yaml", THING("www", "value: b"));
+    faulty_disk_fill(rig->disk, true);
+    assert_false(rig_claim(rig, rig_thing(rig, "api"), "[1]"));
+    rig_run(rig, 3000);
+    rig_reported(rig);
+    faulty_disk_fill(rig->disk, false);
+    rig_run(rig, 1100);
+    assert_string_equal(rig_reported(rig), "WRITABLE\n");
+    assert_int_equal(count_of(rig->logged.at, "the store can write again"), 1);
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+}
+
+static void what_can_be_read_again_is_not_writable_while_the_disk_is_full(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 200);
+    hide(rig, "web.yaml.status");
+    rig_change(rig, "web.yaml", THING("www", "value: b"));
+    faulty_disk_fill(rig->disk, true);
+    assert_false(rig_claim(rig, rig_thing(rig, "api"), "[1]"));
+    show(rig, "web.yaml.status");
+    rig_run(rig, 3000);
+    assert_int_equal(count_of(rig->logged.at, CAN_READ), 1);
+    assert_null(strstr(rig_reported(rig), "WRITABLE"));
+    faulty_disk_fill(rig->disk, false);
+    rig_run(rig, 1100);
+    assert_non_null(strstr(rig_reported(rig), "WRITABLE"));
 }
 
 // ---- two processes ------------------------------------------------------------------------------
@@ -1035,6 +1080,8 @@ int main(void)
         CASE(refused_documents_come_once_the_status_file_can_be_read),
         CASE(status_file_that_cannot_be_read_fails_until_it_can_be),
         CASE(object_moves_once_its_new_status_file_can_be_read),
+        CASE(disk_has_room_again_whatever_cannot_be_read),
+        CASE(what_can_be_read_again_is_not_writable_while_the_disk_is_full),
         CASE(second_process_is_a_standby_that_writes_nothing),
         CASE(standby_takes_over_with_what_the_leader_wrote),
         CASE(second_process_with_another_state_folder_stands_by_too),

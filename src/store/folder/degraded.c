@@ -19,7 +19,19 @@ void degraded_set(struct folder *folder, enum degraded which, const struct error
     *text = mem_copy_text(err->text);
     if (is_known)
         return;
-    log_line(folder->log, LOG_ERROR, "the store cannot write", LOG_TEXT("error", *text), LOG_END);
+    log_line(folder->log, LOG_ERROR,
+             which == DEGRADED_READING
+                 ? "what the store keeps of a manifest cannot be read or written"
+                 : "the store cannot write",
+             LOG_TEXT("error", *text), LOG_END);
+}
+
+static bool can_write(const struct folder *folder)
+{
+    for (size_t i = 0; i < DEGRADED_COUNT; i++)
+        if (i != DEGRADED_READING && folder->degraded_texts[i])
+            return false;
+    return true;
 }
 
 void degraded_clear(struct folder *folder, enum degraded which)
@@ -28,10 +40,14 @@ void degraded_clear(struct folder *folder, enum degraded which)
         return;
     free(folder->degraded_texts[which]);
     folder->degraded_texts[which] = NULL;
-    if (degraded_text(folder))
-        return;
-    log_line(folder->log, LOG_INFO, "the store can write again", LOG_END);
-    folder->sink.writable(folder->sink.context);
+    bool is_writable = can_write(folder);
+    if (which == DEGRADED_READING)
+        log_line(folder->log, LOG_INFO,
+                 "what the store keeps of manifests can be read and written again", LOG_END);
+    else if (is_writable)
+        log_line(folder->log, LOG_INFO, "the store can write again", LOG_END);
+    if (is_writable)
+        folder->sink.writable(folder->sink.context);
 }
 
 const char *degraded_text(const struct folder *folder)

@@ -3,10 +3,10 @@
 #include "store/folder/inside.h"
 
 // Keeps what is wrong with the folder for the log, Events and /readyz: documents that are refused,
-// and writes that fail.
+// and what cannot be read or written.
 
 // What `which` names begins to fail, or works again. Each change is logged once; the sink learns
-// when nothing fails any more.
+// when writes work again, also while something cannot be read.
 void degraded_set(struct folder *folder, enum degraded which, const struct error *err);
 void degraded_clear(struct folder *folder, enum degraded which);
 // The text of the first failure that lasts, or NULL.
