@@ -783,6 +783,20 @@ static void what_can_be_read_again_is_not_writable_while_the_disk_is_full(void *
     assert_non_null(strstr(rig_reported(rig), "WRITABLE"));
 }
 
+static void secret_waits_for_the_status_file_of_its_object(void **state)
+{
+    struct rig *rig = *state;
+    rig_open(rig);
+    hide(rig, "t.yaml.status");
+    rig_change(rig, "t.yaml", TOKEN("t", "eA=="));
+    rig_run(rig, 5000);
+    assert_string_equal(rig_rows(rig, "SELECT count(*) FROM secrets"), "0\n");
+    show(rig, "t.yaml.status");
+    rig_run(rig, 1100);
+    assert_non_null(rig_find(rig, RIG_TOKEN, "shop", "t"));
+    assert_string_equal(rig_rows(rig, "SELECT count(*) FROM secrets"), "1\n");
+}
+
 // ---- two processes ------------------------------------------------------------------------------
 
 static void second_process_is_a_standby_that_writes_nothing(void **state)
@@ -1082,6 +1096,7 @@ int main(void)
         CASE(object_moves_once_its_new_status_file_can_be_read),
         CASE(disk_has_room_again_whatever_cannot_be_read),
         CASE(what_can_be_read_again_is_not_writable_while_the_disk_is_full),
+        CASE(secret_waits_for_the_status_file_of_its_object),
         CASE(second_process_is_a_standby_that_writes_nothing),
         CASE(standby_takes_over_with_what_the_leader_wrote),
         CASE(second_process_with_another_state_folder_stands_by_too),

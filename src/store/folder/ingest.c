@@ -254,6 +254,7 @@ static bool find_draft(struct folder *folder, struct draft *draft, uint32_t id, 
 }
 
 // Before a last good document with a secret counts, the database has it; one without leaves none.
+// The status file is opened first: a secret without a status document would never be removed.
 static bool update_secret(struct folder *folder, struct draft *draft, bool has_secret,
                           struct error *err)
 {
@@ -261,6 +262,8 @@ static bool update_secret(struct folder *folder, struct draft *draft, bool has_s
     draft->is_aside = has_secret;
     if (!folder->is_leading || (!has_secret && !was_aside))
         return true;
+    if (!folder_open_status(folder, folder->pass.file, err))
+        return false;
     if (has_secret)
         return secrets_write(&folder->state, draft->managed.uid, draft->managed.last_good, err);
     secrets_remove(&folder->state, draft->managed.uid);
