@@ -797,6 +797,24 @@ static void secret_waits_for_the_status_file_of_its_object(void **state)
     assert_string_equal(rig_rows(rig, "SELECT count(*) FROM secrets"), "1\n");
 }
 
+static void object_that_cannot_move_yet_is_no_duplicate_of_itself(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "b.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 200);
+    hide(rig, "a.yaml.status");
+    rig_change(rig, "a.yaml", THING("www", "value: a"));
+    rig_run(rig, 3000);
+    assert_string_equal(rig_check(rig, "manifests"), "ok");
+    rig_change(rig, "b.yaml", THING("www", "value: a") THING("www", "value: b"));
+    assert_non_null(strstr(rig_check(rig, "manifests"), "1 refused: b.yaml:10:1: Duplicate"));
+    rig_change(rig, "b.yaml", THING("www", "value: a"));
+    show(rig, "a.yaml.status");
+    rig_run(rig, 2000);
+    assert_non_null(strstr(rig_check(rig, "manifests"), "Thing shop/www stands in a.yaml already"));
+}
+
 // ---- two processes ------------------------------------------------------------------------------
 
 static void second_process_is_a_standby_that_writes_nothing(void **state)
@@ -1097,6 +1115,7 @@ int main(void)
         CASE(disk_has_room_again_whatever_cannot_be_read),
         CASE(what_can_be_read_again_is_not_writable_while_the_disk_is_full),
         CASE(secret_waits_for_the_status_file_of_its_object),
+        CASE(object_that_cannot_move_yet_is_no_duplicate_of_itself),
         CASE(second_process_is_a_standby_that_writes_nothing),
         CASE(standby_takes_over_with_what_the_leader_wrote),
         CASE(second_process_with_another_state_folder_stands_by_too),

@@ -20,6 +20,7 @@ enum entry_flag {
     ENTRY_IS_MISSING = 1 << 1,   // its document is gone, and that is not yet acted upon
     ENTRY_IS_REDEFINED = 1 << 2, // it is in deletion and a document defines it: made anew after it
     ENTRY_IS_BUSY = 1 << 3,      // a write of it is under way
+    ENTRY_IS_PUT_OFF = 1 << 4,   // another file defines it too, and could not take it in that pass
 };
 
 // One object of the cache. `file` is the manifest that has, or last had, its document; the status

@@ -142,7 +142,7 @@ static bool is_defined_elsewhere(const struct folder *folder, const struct entry
 static bool is_duplicate(const struct folder *folder, uint32_t id)
 {
     const struct entry *entry = &folder->entries.items[id];
-    if (entry->pass == folder->pass.number)
+    if (entry->pass == folder->pass.number && !(entry->flags & ENTRY_IS_PUT_OFF))
         return true;
     return is_defined_elsewhere(folder, entry) &&
            strcmp(path_of(folder, entry->file), path_of(folder, folder->pass.file)) < 0;
@@ -186,8 +186,11 @@ static void put_off(struct folder *folder, uint32_t id, const struct error *err)
     if (id == ENTRY_NONE)
         return;
     // What it may have left has to be found gone again.
-    folder->entries.files[folder->entries.items[id].file].flags |= FILE_IS_UNSETTLED;
+    struct entry *entry = &folder->entries.items[id];
+    folder->entries.files[entry->file].flags |= FILE_IS_UNSETTLED;
     pass_mark(folder, id);
+    if (entry->file != folder->pass.file)
+        entry->flags |= ENTRY_IS_PUT_OFF;
 }
 
 static void accept_draft(struct folder *folder, struct draft *draft, uint32_t from, bool is_changed)

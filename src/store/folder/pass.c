@@ -52,7 +52,7 @@ void pass_mark(struct folder *folder, uint32_t id)
 {
     struct entry *entry = &folder->entries.items[id];
     entry->pass = folder->pass.number & PASS_NUMBER_MAX;
-    entry->flags &= ~(unsigned)ENTRY_IS_MISSING & 0xff;
+    entry->flags &= ~(unsigned)(ENTRY_IS_MISSING | ENTRY_IS_PUT_OFF) & 0xff;
 }
 
 void pass_miss(struct folder *folder, uint32_t id)
