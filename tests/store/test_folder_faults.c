@@ -645,6 +645,61 @@ static void secret_that_is_given_up_fails_no_more(void **state)
     assert_string_equal(rig_check(rig, "store"), "ok");
 }
 
+static bool holds_secret(struct rig *rig, const char *secret)
+{
+    const struct object *place = rig_find(rig, RIG_PLACE, "", "home");
+    assert_non_null(place);
+    assert_true(place->has_finalizer);
+    assert_int_equal(place->deleted_s, 0);
+    struct pack_reader spec = pack_open(object_spec(place));
+    unpack_text(&spec);
+    return text_is(unpack_text(&spec), secret);
+}
+
+static void open_with_a_secret(struct rig *rig, const char *path)
+{
+    rig_write(rig, path, PLACE("home", "secret: whisper"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_find(rig, RIG_PLACE, "", "home"), "[1]"));
+    rig_run(rig, 200);
+}
+
+static void secret_that_cannot_be_written_at_the_start_leaves_its_object_as_it_was(void **state)
+{
+    struct rig *rig = *state;
+    open_with_a_secret(rig, "t.yaml");
+    rig_drop(rig);
+    refuse_secrets(rig);
+    rig_write(rig, "t.yaml", PLACE("home", "secret: shout"));
+    rig_open(rig);
+    assert_true(holds_secret(rig, "whisper"));
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    rig_run(rig, 3000);
+    assert_true(holds_secret(rig, "whisper"));
+    assert_non_null(strstr(rig_rows(rig, "SELECT document FROM secrets"), "whisper"));
+    rig_tamper(rig, "DROP TRIGGER refusal");
+    rig_run(rig, 1100);
+    assert_true(holds_secret(rig, "shout"));
+    assert_string_equal(rig_check(rig, "store"), "ok");
+}
+
+static void secret_that_moved_and_cannot_be_written_at_the_start_stays_as_it_was(void **state)
+{
+    struct rig *rig = *state;
+    open_with_a_secret(rig, "t.yaml");
+    rig_drop(rig);
+    refuse_secrets(rig);
+    rig_write(rig, "a.yaml", PLACE("home", "secret: shout"));
+    rig_write(rig, "t.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 3000);
+    assert_true(holds_secret(rig, "whisper"));
+    rig_tamper(rig, "DROP TRIGGER refusal");
+    rig_run(rig, 1100);
+    assert_true(holds_secret(rig, "shout"));
+    assert_null(strstr(rig_read(rig, "t.yaml.status"), "home"));
+}
+
 // In its place stands a socket, which cannot be opened.
 static void hide(struct rig *rig, const char *path)
 {
@@ -1108,6 +1163,8 @@ int main(void)
         CASE(deletion_that_cannot_be_written_is_told_later),
         CASE(secret_that_cannot_be_written_fails_until_it_is_written),
         CASE(secret_that_is_given_up_fails_no_more),
+        CASE(secret_that_cannot_be_written_at_the_start_leaves_its_object_as_it_was),
+        CASE(secret_that_moved_and_cannot_be_written_at_the_start_stays_as_it_was),
         CASE(refused_documents_go_once_the_status_file_can_be_read),
         CASE(refused_documents_come_once_the_status_file_can_be_read),
         CASE(status_file_that_cannot_be_read_fails_until_it_can_be),

@@ -13,6 +13,7 @@ struct draft {
     struct text unread; // YAML of managed.last_good that is not parsed yet; see draft_complete
     bool is_stale;      // after draft_load: its status document is lost, or older than the cache
     bool is_aside;      // the last good document holds a secret: never in a status file or a row
+    struct dormant *dormant; // while loading: what it was read from, or NULL
 };
 
 struct draft draft_make(const struct folder *folder, struct arena *arena,

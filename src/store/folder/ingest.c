@@ -179,10 +179,12 @@ static void note_move(struct folder *folder, const struct draft *draft, uint32_t
 }
 
 // The object of this document stays as it is, if there is one, until the file is read again.
-static void put_off(struct folder *folder, uint32_t id, const struct error *err)
+static void put_off(struct folder *folder, const struct draft *draft, uint32_t id,
+                    const struct error *err)
 {
     read_again(folder, err);
     folder->pass.keeps_missing = true;
+    load_put_back(draft);
     if (id == ENTRY_NONE)
         return;
     // What it may have left has to be found gone again.
@@ -199,7 +201,7 @@ static void accept_draft(struct folder *folder, struct draft *draft, uint32_t fr
     uint32_t file = folder->pass.file;
     if ((is_changed || from != file) && !draft_keep(folder, draft, file, &err)) {
         struct object_ref_key key = subject_key(&draft->subject);
-        put_off(folder, entries_find(&folder->entries, &key), &err);
+        put_off(folder, draft, entries_find(&folder->entries, &key), &err);
         return;
     }
     if (from != file && from != FILE_NONE)
@@ -358,7 +360,7 @@ static void take_change(struct folder *folder, struct draft *draft, struct docum
     draft->managed.last_good = good;
     draft->managed.generation += change.is_body;
     if (is_new && !update_secret(folder, draft, has_secret, &err)) {
-        put_off(folder, id, &err);
+        put_off(folder, draft, id, &err);
         return;
     }
     if (is_new)
@@ -378,7 +380,7 @@ static void take_new(struct folder *folder, struct draft *draft, struct document
     if (update_secret(folder, draft, document->has_secret, &err))
         accept_draft(folder, draft, FILE_NONE, true);
     else
-        put_off(folder, ENTRY_NONE, &err);
+        put_off(folder, draft, ENTRY_NONE, &err);
 }
 
 // The usual case: a file changed, and this document of it did not, as far as its kind is concerned:
@@ -409,7 +411,7 @@ static void take_identified(struct folder *folder, struct arena *arena, struct d
     struct object_ref_key key = key_of(document);
     struct draft draft = draft_make(folder, arena, &key);
     if (!find_draft(folder, &draft, id, &from, &err)) {
-        put_off(folder, id, &err);
+        put_off(folder, &draft, id, &err);
         return;
     }
     if (document->state == DOCUMENT_GOOD) {

@@ -67,6 +67,7 @@ struct dormant {
     uint64_t version;
     uint32_t file;
     bool is_used;
+    bool is_kept; // its manifest could not be taken yet: its object stays as it is
 };
 
 struct load {

@@ -44,7 +44,7 @@ static void add_dormant(struct folder *folder, uint64_t hash, uint64_t version, 
 {
     struct load *load = &folder->load;
     mem_reserve(&load->items, &load->capacity, load->count + 1);
-    load->items[load->count++] = (struct dormant){hash, version, file, false};
+    load->items[load->count++] = (struct dormant){hash, version, file, false, false};
     state_raise(&folder->state, version);
 }
 
@@ -252,6 +252,7 @@ bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struc
     draft_key(&key, draft);
     struct dormant *first = load_find(load, hash_octets(key.at, key.len), load->count);
     struct dormant *chosen = first ? choose_dormant(first, end, folder->pass.file) : NULL;
+    draft->dormant = chosen;
     if (!chosen)
         return false;
     struct status_file *status = folder_open_status(folder, chosen->file, err);
@@ -265,4 +266,12 @@ bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struc
     *from = is_read ? chosen->file : FILE_NONE;
     drop_others(folder, first, end, chosen, buffer_text(&key));
     return is_read;
+}
+
+void load_put_back(const struct draft *draft)
+{
+    if (!draft->dormant)
+        return;
+    draft->dormant->is_used = false;
+    draft->dormant->is_kept = true;
 }

@@ -14,9 +14,11 @@ void load_note(struct folder *folder, const char *manifest);
 enum step load_index(struct folder *folder, int64_t until_ms);
 enum step load_merge(struct folder *folder, int64_t until_ms);
 // Takes the dormant document of the draft's subject (draft_skim); *from is the manifest beside
-// which it lay. Returns false when there is none, also when it is unusable (a log line says so),
-// or, with err set, when the status file cannot be read.
+// which it lay. load_put_back() undoes it where the manifest cannot be taken yet. Returns false
+// when there is none, also when it is unusable (a log line says so), or, with err set, when the
+// status file cannot be read.
 bool load_take(struct folder *folder, struct draft *draft, uint32_t *from, struct error *err);
+void load_put_back(const struct draft *draft);
 // Handles the documents that are still dormant: their objects have no manifest any more.
 enum step load_orphans(struct folder *folder, int64_t until_ms);
 // Calls `call` for each document that is still dormant. Returns false when a status file cannot be

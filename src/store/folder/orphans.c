@@ -68,7 +68,7 @@ static bool is_named_so(const struct draft *draft, struct text key_text)
     return text_equal(buffer_text(&key), key_text);
 }
 
-// Its document is gone, or (a file that cannot be read) may be.
+// Its document is gone, or (of a file that cannot be read or taken yet) may be.
 static void revive_object(struct folder *folder, struct draft *draft, uint32_t file, bool is_kept)
 {
     struct content_id body = managed_body_id(draft->arena, draft->managed.last_good);
@@ -93,7 +93,8 @@ static void take_orphan(void *context, struct draft *draft, uint32_t file)
 {
     struct folder *folder = context;
     AUTO_BUFFER key = {0};
-    bool is_kept = folder->entries.files[file].flags & FILE_KEEPS_MISSING;
+    bool is_kept =
+        draft->dormant->is_kept || (folder->entries.files[file].flags & FILE_KEEPS_MISSING);
     draft_key(&key, draft);
     if (is_kept || draft->managed.has_finalizer)
         revive_object(folder, draft, file, is_kept);
@@ -121,7 +122,7 @@ static void spare_object(struct load *load, const struct value *tree)
 }
 
 static void read_orphan(const struct orphanage *orphanage, struct arena *arena,
-                        const struct status_doc *doc, struct text key_text, uint32_t file)
+                        const struct status_doc *doc, struct text key_text, struct dormant *orphan)
 {
     struct object_ref_key key;
     struct folder *folder = orphanage->folder;
@@ -131,6 +132,7 @@ static void read_orphan(const struct orphanage *orphanage, struct arena *arena,
         return;
     }
     struct draft draft = draft_make(folder, arena, &key);
+    draft.dormant = orphan;
     if (!is_named_so(&draft, key_text) || !draft_skim(folder, &draft, doc)) {
         log_line(folder->log, LOG_WARN, "a status document cannot be read and is left as it is",
                  LOG_SLICE("object", key_text), LOG_END);
@@ -138,7 +140,7 @@ static void read_orphan(const struct orphanage *orphanage, struct arena *arena,
         return;
     }
     draft_complete(&draft);
-    orphanage->call(orphanage->context, &draft, file);
+    orphanage->call(orphanage->context, &draft, orphan->file);
 }
 
 static bool take_orphans(const struct orphanage *orphanage, uint32_t file, struct error *err)
@@ -158,7 +160,7 @@ static bool take_orphans(const struct orphanage *orphanage, uint32_t file, struc
             continue;
         orphan->is_used = true;
         if (!text_starts(keys.items[i], NAME_BROKEN))
-            read_orphan(orphanage, arena, doc, keys.items[i], file);
+            read_orphan(orphanage, arena, doc, keys.items[i], orphan);
     }
     free(keys.items);
     return true;
