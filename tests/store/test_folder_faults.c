@@ -870,6 +870,54 @@ static void object_that_cannot_move_yet_is_no_duplicate_of_itself(void **state)
     assert_non_null(strstr(rig_check(rig, "manifests"), "Thing shop/www stands in a.yaml already"));
 }
 
+static void object_whose_status_file_cannot_be_read_goes_later_than_others(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "a.yaml", THING("a", "value: a"));
+    rig_write(rig, "b.yaml", THING("b", "value: a"));
+    rig_write(rig, "c.yaml", THING("c", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "a"), "[1]"));
+    assert_true(rig_claim(rig, rig_thing(rig, "b"), "[2]"));
+    rig_run(rig, 200);
+    rig_reported(rig);
+    hide(rig, "b.yaml.status");
+    rig_remove(rig, "a.yaml");
+    rig_remove(rig, "b.yaml");
+    rig_remove(rig, "c.yaml");
+    rig_run(rig, 3000);
+    assert_string_equal(rig_reported(rig),
+                        "DELETED Thing shop/c\nMODIFIED Thing shop/a in deletion\n.\n");
+    assert_int_equal(rig_thing(rig, "b")->deleted_s, 0);
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    show(rig, "b.yaml.status");
+    rig_run(rig, 2000);
+    assert_string_equal(rig_reported(rig), "MODIFIED Thing shop/b in deletion\n.\nWRITABLE\n");
+    assert_string_equal(rig_check(rig, "store"), "ok");
+}
+
+static void status_file_that_cannot_be_read_at_the_start_is_waited_for(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_open(rig);
+    assert_true(rig_claim(rig, rig_thing(rig, "www"), "[1]"));
+    rig_run(rig, 200);
+    rig_drop(rig);
+    hide(rig, "web.yaml.status");
+    rig_reported(rig);
+    rig_open(rig);
+    rig_run(rig, 3000);
+    assert_false(rig->is_synced);
+    assert_string_equal(rig_reported(rig), "");
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    show(rig, "web.yaml.status");
+    rig_run(rig, 1100);
+    assert_true(rig->is_synced);
+    assert_true(rig_thing(rig, "www")->has_finalizer);
+}
+
 // ---- two processes ------------------------------------------------------------------------------
 
 static void second_process_is_a_standby_that_writes_nothing(void **state)
@@ -1173,6 +1221,8 @@ int main(void)
         CASE(what_can_be_read_again_is_not_writable_while_the_disk_is_full),
         CASE(secret_waits_for_the_status_file_of_its_object),
         CASE(object_that_cannot_move_yet_is_no_duplicate_of_itself),
+        CASE(object_whose_status_file_cannot_be_read_goes_later_than_others),
+        CASE(status_file_that_cannot_be_read_at_the_start_is_waited_for),
         CASE(second_process_is_a_standby_that_writes_nothing),
         CASE(standby_takes_over_with_what_the_leader_wrote),
         CASE(second_process_with_another_state_folder_stands_by_too),

@@ -13,7 +13,6 @@
 #include "store/folder/load.h"
 #include "store/folder/name.h"
 #include "store/folder/pass.h"
-#include "store/folder/schedule.h"
 #include "store/folder/write_back.h"
 
 // ---- documents without an object ----------------------------------------------------------------
@@ -44,20 +43,12 @@ static void write_broken(struct buffer *out, struct arena *arena, const struct d
     value_write_yaml(out, kept, 0);
 }
 
-// Something of the file could not be read or kept.
-static void read_again(struct folder *folder, const struct error *err)
-{
-    degraded_set(folder, DEGRADED_READING, err);
-    folder->pass.has_put_off = true;
-    schedule_again(folder, folder->pass.file, RETRY_MS);
-}
-
 static void keep_broken(struct folder *folder, struct text key, struct text body)
 {
     struct error err = {0};
     uint32_t file = folder->pass.file;
     if (!folder_keep(folder, file, key, 0, body, &err))
-        read_again(folder, &err);
+        pass_read_again(folder, file, &err);
     folder->entries.files[file].flags |= FILE_HAS_BROKEN;
 }
 
@@ -114,7 +105,7 @@ void ingest_end(struct folder *folder, uint32_t file)
     if (!(folder->entries.files[file].flags & FILE_HAS_BROKEN) && !folder->pass.is_load)
         return;
     if (folder->is_leading && !drop_broken(folder, file, folder->pass.broken + 1, &err))
-        read_again(folder, &err);
+        pass_read_again(folder, file, &err);
     else if (!has_any)
         folder->entries.files[file].flags &= ~(uint32_t)FILE_HAS_BROKEN;
 }
@@ -182,7 +173,7 @@ static void note_move(struct folder *folder, const struct draft *draft, uint32_t
 static void put_off(struct folder *folder, const struct draft *draft, uint32_t id,
                     const struct error *err)
 {
-    read_again(folder, err);
+    pass_read_again(folder, folder->pass.file, err);
     folder->pass.keeps_missing = true;
     load_put_back(draft);
     if (id == ENTRY_NONE)

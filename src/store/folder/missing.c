@@ -124,7 +124,14 @@ void pass_drop_found(struct folder *folder)
     missing->count = kept;
 }
 
-// The last ones of the list, all or none.
+// It stays until its file is read again, and is found missing once more.
+static void put_off(struct folder *folder, uint32_t id, const struct error *err)
+{
+    pass_read_again(folder, folder->entries.items[id].file, err);
+    pass_mark(folder, id);
+}
+
+// The last ones of the list, all that can be prepared or none.
 static bool act_on_some(struct folder *folder, int64_t until_ms)
 {
     __attribute__((cleanup(farewells_done))) struct farewells farewells = {.count = 0};
@@ -135,10 +142,8 @@ static bool act_on_some(struct folder *folder, int64_t until_ms)
     size_t left = missing->count;
     while (left > 0 && farewells.count < CHUNK) {
         uint32_t id = missing->items[--left];
-        if (is_missing(folder, id) && !prepare_farewell(folder, &farewells, id, &err)) {
-            degraded_set(folder, DEGRADED_READING, &err);
-            return false;
-        }
+        if (is_missing(folder, id) && !prepare_farewell(folder, &farewells, id, &err))
+            put_off(folder, id, &err);
         if (folder_now_ms(folder) >= until_ms)
             break;
     }

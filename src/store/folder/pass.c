@@ -65,6 +65,13 @@ void pass_miss(struct folder *folder, uint32_t id)
     id_list_add(&folder->missing, id);
 }
 
+void pass_read_again(struct folder *folder, uint32_t file, const struct error *err)
+{
+    degraded_set(folder, DEGRADED_READING, err);
+    folder->pass.has_put_off = true;
+    schedule_again(folder, file, RETRY_MS);
+}
+
 static const char *path_of(const struct folder *folder, uint32_t file)
 {
     return folder->entries.files[file].path;

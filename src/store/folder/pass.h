@@ -19,9 +19,11 @@ void pass_sort(struct folder *folder);
 // goes on there.
 enum step pass_read(struct folder *folder, int64_t until_ms);
 // Handles deletions after all files were read, and ends the batch. FAILED: a write of the state has
-// to be tried again later.
+// to be tried again later. An object whose status file cannot be read is put off alone.
 enum step pass_finish(struct folder *folder, int64_t until_ms);
 void pass_done(struct folder *folder);
+// Something of the file could not be read or kept: it is read again a second later.
+void pass_read_again(struct folder *folder, uint32_t file, const struct error *err);
 // Records that the entry was seen in this pass.
 void pass_mark(struct folder *folder, uint32_t entry);
 // Records that the entry's document is gone; pass_finish() acts on it once the folder is quiet.
