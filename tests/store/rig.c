@@ -70,15 +70,6 @@ void rig_free(struct rig *rig)
 
 // ---- listening ----------------------------------------------------------------------------------
 
-static void patch_in_event(struct rig *rig)
-{
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct value *status = value_make(arena, VALUE_MAP);
-    value_set(status, TEXT("state"), value_make_text(arena, TEXT("Created")));
-    const char *name = steal(rig->patched_in_event);
-    store_patch_status(rig->store, rig_thing(rig, name), status, rig_answered, rig);
-}
-
 static void take_event(void *context, const struct store_event *event)
 {
     static const char *const names[] = {
@@ -91,8 +82,10 @@ static void take_event(void *context, const struct store_event *event)
     if (event->object->deleted_s && event->type != STORE_DELETED)
         buffer_add_text(&rig->reported, " in deletion");
     buffer_add_char(&rig->reported, '\n');
-    if (rig->patched_in_event)
-        patch_in_event(rig);
+    void (*in_event)(struct rig * rig) = rig->in_event;
+    rig->in_event = NULL;
+    if (in_event)
+        in_event(rig);
 }
 
 static void take_batch_end(void *context)

@@ -40,9 +40,9 @@ struct rig {
     struct error error; // of the last operation
     bool is_answered;
     bool is_ok;
-    const struct object *object;  // of the last reply; own reference
-    struct buffer json;           // of the last get
-    const char *patched_in_event; // a thing whose status is patched with the next event; NULL: none
+    const struct object *object;       // of the last reply; own reference
+    struct buffer json;                // of the last get
+    void (*in_event)(struct rig *rig); // called with the next event, once; NULL: nothing is
 };
 
 #define THING(name, spec)                                                                          \

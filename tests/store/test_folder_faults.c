@@ -918,6 +918,26 @@ static void status_file_that_cannot_be_read_at_the_start_is_waited_for(void **st
     assert_true(rig_thing(rig, "www")->has_finalizer);
 }
 
+static void hide_b(struct rig *rig)
+{
+    hide(rig, "b.yaml.status");
+}
+
+static void status_file_that_cannot_be_opened_for_a_change_fails_until_the_next_write(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "0.yaml", THING("first", "value: a"));
+    rig_write(rig, "a.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    rig_run(rig, 200);
+    rig_drop(rig);
+    rig_write(rig, "b.yaml.status", rig_read(rig, "a.yaml.status"));
+    rig->in_event = hide_b;
+    rig_open(rig);
+    assert_true(rig_has_logged(rig, "the store cannot write"));
+    assert_string_equal(rig_check(rig, "store"), "ok");
+}
+
 // ---- two processes ------------------------------------------------------------------------------
 
 static void second_process_is_a_standby_that_writes_nothing(void **state)
@@ -1223,6 +1243,7 @@ int main(void)
         CASE(object_that_cannot_move_yet_is_no_duplicate_of_itself),
         CASE(object_whose_status_file_cannot_be_read_goes_later_than_others),
         CASE(status_file_that_cannot_be_read_at_the_start_is_waited_for),
+        CASE(status_file_that_cannot_be_opened_for_a_change_fails_until_the_next_write),
         CASE(second_process_is_a_standby_that_writes_nothing),
         CASE(standby_takes_over_with_what_the_leader_wrote),
         CASE(second_process_with_another_state_folder_stands_by_too),

@@ -292,6 +292,7 @@ void folder_drop(struct folder *folder, uint32_t file, struct text key)
     struct status_file *status = folder_open_status(folder, file, &err);
     if (!status) {
         degraded_set(folder, DEGRADED_STATUS, &err);
+        write_back_wake(folder);
         return;
     }
     status_file_drop(status, key);

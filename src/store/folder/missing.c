@@ -80,8 +80,10 @@ static void commit_deletion(struct folder *folder, struct farewell *farewell)
     name_write_key(&key_text, &key);
     object_version_number(object, &version);
     if (!folder_keep(folder, entry->file, buffer_text(&key_text), version, text_of(farewell->body),
-                     &err))
+                     &err)) {
         degraded_set(folder, DEGRADED_STATUS, &err);
+        write_back_wake(folder);
+    }
     folder_put_object(folder, object, entry->file, entry->body, true);
 }
 

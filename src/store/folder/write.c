@@ -286,8 +286,11 @@ static void commit_next(struct folder *folder, struct request *request)
     uint64_t version = 0;
     name_write_key(&key, &name);
     object_version_number(next, &version);
-    if (!folder_keep(folder, entry->file, buffer_text(&key), version, text_of(request->body), &err))
+    if (!folder_keep(folder, entry->file, buffer_text(&key), version, text_of(request->body),
+                     &err)) {
         degraded_set(folder, DEGRADED_STATUS, &err);
+        write_back_wake(folder);
+    }
     folder_put_object(folder, object_ref(next), entry->file, entry->body, false);
 }
 

@@ -11,7 +11,7 @@ void write_back_mark(struct folder *folder, uint32_t file);
 // only once the new one is written.
 void write_back_move(struct folder *folder, uint32_t from, uint32_t to, struct text key,
                      uint64_t version);
-// Has the waiting Events written.
+// Has what waits (status files, Events) written; when nothing fails, the store can write again.
 void write_back_wake(struct folder *folder);
 // Writes everything now.
 void write_back_flush(struct folder *folder);
