@@ -128,7 +128,7 @@ struct file_faults {
 
 enum degraded {
     DEGRADED_LOST,        // a leader's state folder was removed or replaced
-    DEGRADED_WRITE_AHEAD, // the state cannot be read, or objects not be written to it
+    DEGRADED_WRITE_AHEAD, // the state cannot be read, or objects cannot be written to it
     DEGRADED_STATE,       // no resourceVersions can be reserved
     DEGRADED_STATUS,      // status files cannot be written
     DEGRADED_READING,     // a pass could not read or keep what it needs; the next one tries again

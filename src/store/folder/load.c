@@ -219,7 +219,7 @@ enum step load_merge(struct folder *folder, int64_t until_ms)
     return STEP_DONE;
 }
 
-// ---- claims -------------------------------------------------------------------------------------
+// ---- taking dormant documents -------------------------------------------------------------------
 
 static struct dormant *choose_dormant(struct dormant *first, const struct dormant *end,
                                       uint32_t file)

@@ -166,7 +166,7 @@ static bool take_orphans(const struct orphanage *orphanage, uint32_t file, struc
     return true;
 }
 
-// Only files that still have unclaimed documents need a look.
+// Only files that still have dormant documents need a look.
 static void list_orphaned(struct load *load)
 {
     load->files.count = 0;
