@@ -284,11 +284,18 @@ static void add_key_of_spec(struct record_reconcile *reconcile)
                                 TEXT_ARGS(record->domain), TEXT_ARGS(record->type));
 }
 
-// A key whose class is gone is reached through the class of the spec, if that is at its server.
+static bool is_class_usable(const struct record_reconcile *reconcile)
+{
+    return !reconcile->class_faults && reconcile->backend &&
+           reconcile->backend->fault.fault == FAULT_NONE;
+}
+
+// A key whose class is gone is reached through the class of the spec, if that is at its server and
+// can be used.
 static struct dnsrecord_claim with_present_class(const struct record_reconcile *reconcile,
                                                  struct dnsrecord_claim claim)
 {
-    if (!record_find_class(reconcile, claim.class_name) &&
+    if (is_class_usable(reconcile) && !record_find_class(reconcile, claim.class_name) &&
         text_equal(claim.server, reconcile->server))
         claim.class_name = reconcile->record.class_name;
     return claim;

@@ -1101,6 +1101,39 @@ static void a_deleted_old_key_is_not_given_up_when_its_class_goes(void **state)
     assert_null(event_of(decision, "RecordOrphaned"));
 }
 
+#define AS_CNAME_OF_OTHER                                                                          \
+    "'type':'CNAME','domain':'example.com','subdomain':'www','dnsClassRef':{'name':'other'},"      \
+    "'values':['a.example.net']"
+
+// The record's new class is at the server of the old one, which is gone.
+static struct backend_view *be_changing_class(void)
+{
+    struct backend_view *other = add_class("other", "'server':'" HOME "'", HOME);
+    be_changing(&changes[3]);
+    world.spec = AS_CNAME_OF_OTHER;
+    world.class_specs[0] = NULL;
+    return other;
+}
+
+static void an_old_key_stays_with_its_class_while_the_new_one_is_unusable(void **state)
+{
+    (void)state;
+    struct backend_view *other = be_changing_class();
+    other->is_open = false;
+    error_set(&other->fault, FAULT_WAIT, "SecretNotFound", "no Secret");
+    world.backends[0].is_lingering = true;
+    error_set(&world.backends[0].fault, FAULT_WAIT, "DNSClassNotFound", "gone");
+    assert_string_equal(desired_of(decide()), "-");
+    free_objects();
+    world.deleted = NOW;
+    world.receipts[0].state = RECEIPT_WAITING;
+    const struct decision *decision = decide();
+    assert_string_equal(desired_of(decision), "-");
+    assert_string_equal(www_intent(decision), "REMOVE");
+    assert_string_equal(decision->claims[0].backend, "class-home");
+    assert_null(decision->status);
+}
+
 // ---- 3.4: conflicts -----------------------------------------------------------------------------
 
 static void the_loser_of_a_name_writes_and_sends_nothing(void **state)
@@ -1704,6 +1737,7 @@ int main(void)
         UNIT(a_ninth_key_waits_until_older_ones_are_gone),
         UNIT(an_old_key_whose_class_is_gone_is_given_up_after_a_while),
         UNIT(a_deleted_old_key_is_not_given_up_when_its_class_goes),
+        UNIT(an_old_key_stays_with_its_class_while_the_new_one_is_unusable),
         UNIT(the_loser_of_a_name_writes_and_sends_nothing),
         UNIT(who_starts_to_lose_drops_the_key_without_a_deletion),
         UNIT(a_loser_that_renames_keeps_its_old_name_until_then),
