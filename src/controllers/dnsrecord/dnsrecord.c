@@ -312,8 +312,11 @@ static void list_keys(struct record_reconcile *reconcile)
     if (!needs_rebuilding(reconcile))
         return;
     reconcile->was_unreadable = reconcile->ours.has_broken_claims;
-    for (size_t i = 0; i < reconcile->ours.applied_count; i++)
-        record_add_key(reconcile, &reconcile->ours.applied[i].key);
+    for (size_t i = 0; i < reconcile->ours.applied_count; i++) {
+        struct dnsrecord_claim claim =
+            with_present_class(reconcile, reconcile->ours.applied[i].key);
+        record_add_key(reconcile, &claim);
+    }
     if (may_have_been_sent(reconcile))
         add_key_of_spec(reconcile);
 }

@@ -1516,6 +1516,23 @@ static void a_broken_annotation_makes_no_orphan_of_what_the_status_remembers(voi
     assert_null(event_of(decision, "RecordOrphaned"));
 }
 
+static void a_rebuilt_key_whose_class_is_gone_goes_through_the_class_of_the_spec(void **state)
+{
+    (void)state;
+    static const char *const annotations[] = {NULL, "nonsense"};
+    be_changing_class();
+    world.has_backend[0] = false;
+    world.deleted = BEFORE;
+    for (size_t i = 0; i < COUNT_OF(annotations); i++) {
+        world.claims = annotations[i];
+        const struct decision *decision = decide();
+        assert_string_equal(desired_of(decision), "other:A:www other:CNAME:www");
+        assert_string_equal(www_intent(decision), "REMOVE held");
+        assert_null(event_of(decision, "RecordOrphaned"));
+        free_objects();
+    }
+}
+
 static void a_key_at_a_server_that_its_class_left_is_released(void **state)
 {
     (void)state;
@@ -1755,6 +1772,7 @@ int main(void)
         UNIT(what_an_older_operator_sent_and_we_refuse_is_deleted_by_its_name),
         UNIT(a_broken_annotation_of_a_record_whose_class_is_gone_is_no_silence),
         UNIT(a_broken_annotation_makes_no_orphan_of_what_the_status_remembers),
+        UNIT(a_rebuilt_key_whose_class_is_gone_goes_through_the_class_of_the_spec),
         UNIT(a_key_at_a_server_that_its_class_left_is_released),
         UNIT(a_new_key_is_looked_at_before_it_is_written_ahead),
         UNIT(what_is_not_ours_is_told_before_it_is_replaced),
