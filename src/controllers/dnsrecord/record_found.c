@@ -88,9 +88,10 @@ static const struct record_set *sent_last(struct record_reconcile *reconcile,
                                   .type = was->type,
                                   .domain = was->domain,
                                   .subdomain = was->subdomain};
-    bool is_it = dnsrecord_claim_is_same_place(&key, &old->claim) &&
-                 text_equal(before.class_name, old->claim.class_name);
-    return is_it ? was : NULL;
+    // Where the class is gone, the old key may have got the class of the spec in its place.
+    bool is_same_class =
+        text_equal(before.class_name, old->claim.class_name) || (!class_object && old->applied);
+    return is_same_class && dnsrecord_claim_is_same_place(&key, &old->claim) ? was : NULL;
 }
 
 // A server that lists what it can do may leave reading out; one that lists nothing is asked.

@@ -1134,6 +1134,24 @@ static void an_old_key_stays_with_its_class_while_the_new_one_is_unusable(void *
     assert_null(decision->status);
 }
 
+static void old_data_of_a_class_that_is_gone_is_known_without_a_look(void **state)
+{
+    (void)state;
+    be_changing_class()->is_answer_ok = true;
+    world.has_backend[0] = false;
+    world.backends[1].answer = quote(world.arena, "{'capabilities':{}}");
+    add_receipt(HOME, RECORD_CNAME, "example.com", "www", RECEIPT_SUSPENDED);
+    assert_string_equal(desired_of(decide()), "other:A:www+was other:CNAME:www");
+    free_objects();
+    // An earlier reconciliation has already written the new class into the annotation.
+    world.claims = "[" CLAIM_AT("other", HOME, "A", "example.com", "www") "]";
+    assert_string_equal(desired_of(decide()), "other:A:www+was other:CNAME:www");
+    free_objects();
+    // Nothing is known of a key that was never applied there.
+    world.status = READY_AS("True", "RecordCreated", "Created");
+    assert_string_equal(desired_of(decide()), "other:A:www other:CNAME:www");
+}
+
 // ---- 3.4: conflicts -----------------------------------------------------------------------------
 
 static void the_loser_of_a_name_writes_and_sends_nothing(void **state)
@@ -1755,6 +1773,7 @@ int main(void)
         UNIT(an_old_key_whose_class_is_gone_is_given_up_after_a_while),
         UNIT(a_deleted_old_key_is_not_given_up_when_its_class_goes),
         UNIT(an_old_key_stays_with_its_class_while_the_new_one_is_unusable),
+        UNIT(old_data_of_a_class_that_is_gone_is_known_without_a_look),
         UNIT(the_loser_of_a_name_writes_and_sends_nothing),
         UNIT(who_starts_to_lose_drops_the_key_without_a_deletion),
         UNIT(a_loser_that_renames_keeps_its_old_name_until_then),
