@@ -32,9 +32,9 @@ struct view_row {
     uint32_t answer_ttl_s;
     int64_t generation;   // 0: none yet
     uint64_t spec_hash;   // of what the manifest says
-    uint64_t acted_hash;  // of what has this generation, as far as news.h knows
-    bool is_ahead;        // by news.h: the answer is newer than the failure that the status tells
-    const char *reported; // by news.h; NULL: nothing yet
+    uint64_t acted_hash;  // of what has this generation, as far as follow.h knows
+    bool is_ahead;        // by follow.h: the answer is newer than the failure that the status tells
+    const char *reported; // by follow.h; NULL: nothing yet
     size_t order;         // in which it was added
     const struct value *tree;
     const char *const *servers; // of a zone: "ns1 2026112200 Current"; NULL-terminated, or NULL
@@ -56,13 +56,13 @@ struct view {
     size_t broken_capacity;
 };
 
-// Is there more to show of such an object than its name and status?
+// Do objects of that kind have rows?
 bool view_describes(const struct kind *kind);
 // `view` is zeroed but for the arena.
 bool view_read(struct view *view, const struct folder_options *options, struct error *err);
 // The same by hand: every entry, then the end.
 void view_add(struct view *view, const struct folder_entry *entry);
-// A row of something that is no object; its texts live in the arena. view_close() comes behind.
+// A row of something that is no object; its texts live in the arena. view_close() comes after.
 void view_add_row(struct view *view, const struct view_row *row);
 void view_close(struct view *view);
 void view_done(struct view *view); // resets the arena; ready to be read into again

@@ -34,7 +34,7 @@ struct pihole_annotations {
 };
 struct pihole_managed {
     struct text managed_hosts;
-    struct text satisfied_hosts; // those that stand there by lines of somebody else's
+    struct text satisfied_hosts; // those that lines of somebody else already say
     struct text managed_by;
     struct text status;
 };

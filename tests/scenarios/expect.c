@@ -334,47 +334,46 @@ static bool expect_no_annotation(struct stage *stage, const struct step *step, s
     return (*part ? !strstr(got, part) : !*got) || fail(err, "it is %s", got);
 }
 
-struct key_metrics {
+struct counted_objects {
     struct stage *stage;
     struct arena *arena;
     const struct kind *kind;
-    const char *ready;
     long count;
     struct object_ref_key *keys;
     size_t key_count;
     size_t key_capacity;
 };
 
-static void key_metrics_count(void *context, const struct object *object)
+static void add_counted_key(void *context, const struct object *object)
 {
-    struct key_metrics *key_metrics = context;
+    struct counted_objects *counted = context;
     struct text namespace_ = object_namespace(object);
     struct text name = object_name(object);
-    mem_reserve(&key_metrics->keys, &key_metrics->key_capacity, key_metrics->key_count + 1);
-    key_metrics->keys[key_metrics->key_count++] = (struct object_ref_key){
-        object->kind, text_of(arena_copy(key_metrics->arena, namespace_.at, namespace_.len)),
-        text_of(arena_copy(key_metrics->arena, name.at, name.len))};
+    mem_reserve(&counted->keys, &counted->key_capacity, counted->key_count + 1);
+    counted->keys[counted->key_count++] = (struct object_ref_key){
+        object->kind, text_of(arena_copy(counted->arena, namespace_.at, namespace_.len)),
+        text_of(arena_copy(counted->arena, name.at, name.len))};
 }
 
 // expect count KIND Ready=True/RecordCreated 999
 static bool expect_count(struct stage *stage, const struct step *step, struct error *err)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    struct key_metrics key_metrics = {.stage = stage, .arena = arena};
+    struct counted_objects counted = {.stage = stage, .arena = arena};
     for (size_t i = 0; i < stage->kind_count; i++)
         if (!strcmp(stage->kinds[i].kind->name, step_word(step, 2)))
-            key_metrics.kind = stage->kinds[i].kind;
-    if (!key_metrics.kind)
+            counted.kind = stage->kinds[i].kind;
+    if (!counted.kind)
         return fail(err, "no such kind");
-    cache_each(stage->inner->cache, key_metrics.kind, key_metrics_count, &key_metrics);
-    for (size_t i = 0; i < key_metrics.key_count; i++) {
+    cache_each(stage->inner->cache, counted.kind, add_counted_key, &counted);
+    for (size_t i = 0; i < counted.key_count; i++) {
         CLEANUP(arena) struct arena *one = arena_new();
-        const struct value *tree = stage_find(stage, one, &key_metrics.keys[i]);
-        key_metrics.count += check_word(one, value_find(tree, "status"), step_word(step, 3), NULL);
+        const struct value *tree = stage_find(stage, one, &counted.keys[i]);
+        counted.count += check_word(one, value_find(tree, "status"), step_word(step, 3), NULL);
     }
-    free(key_metrics.keys);
-    return key_metrics.count == step_number(step_word(step, 4)) ||
-           fail(err, "there are %ld", key_metrics.count);
+    free(counted.keys);
+    return counted.count == step_number(step_word(step, 4)) ||
+           fail(err, "there are %ld", counted.count);
 }
 
 // ---- words --------------------------------------------------------------------------------------

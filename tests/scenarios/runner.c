@@ -41,7 +41,7 @@ static const struct variant variants[] = {
 // Two claims at a name are many, and planned later.
 static const struct variant crowded = {STAGE_FOLDER, false, "crowded"};
 
-struct key_metrics {
+struct tap_count {
     unsigned number;
     unsigned failed;
     unsigned runs;
@@ -103,15 +103,15 @@ static const char *compared(const struct script *script)
 
 // ---- telling ------------------------------------------------------------------------------------
 
-static void report(struct key_metrics *key_metrics, bool is_ok, const char *format, ...)
+static void report(struct tap_count *tap, bool is_ok, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void report(struct key_metrics *key_metrics, bool is_ok, const char *format, ...)
+static void report(struct tap_count *tap, bool is_ok, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    key_metrics->failed += !is_ok;
-    printf("%sok %u - ", is_ok ? "" : "not ", ++key_metrics->number);
+    tap->failed += !is_ok;
+    printf("%sok %u - ", is_ok ? "" : "not ", ++tap->number);
     vprintf(format, args);
     putchar('\n');
     va_end(args);
@@ -173,7 +173,7 @@ static bool keeps_rules(const struct stage *stage, struct error *err)
 // ---- plain runs ---------------------------------------------------------------------------------
 
 // Requests and end state of a good run; NULL after a failure.
-static char *run_plain(struct key_metrics *key_metrics, const struct script *script,
+static char *run_plain(struct tap_count *tap, const struct script *script,
                        const struct variant *variant, bool with_extras)
 {
     struct error err = {0};
@@ -183,8 +183,8 @@ static char *run_plain(struct key_metrics *key_metrics, const struct script *scr
     struct play play = {
         .stage = stage, .script = script, .with_extras = with_extras, .strike_at = SIZE_MAX};
     bool is_ok = play_run(&play, &err) && keeps_rules(stage, &err);
-    report(key_metrics, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store),
-           variant->name, with_extras ? "" : " alone");
+    report(tap, is_ok, "%s (%s, %s)%s", script->name, store_name(variant->store), variant->name,
+           with_extras ? "" : " alone");
     if (!is_ok)
         show_failure(stage, err.text);
     stage_dump_requests(stage, &seen);
@@ -197,29 +197,28 @@ static char *run_plain(struct key_metrics *key_metrics, const struct script *scr
     return NULL;
 }
 
-static void compare_models(struct key_metrics *key_metrics, const struct script *script,
+static void compare_models(struct tap_count *tap, const struct script *script,
                            enum stage_store store, const char *kept, const char *renewed)
 {
     if (!kept || !renewed || !strcmp(kept, renewed))
         return;
-    report(key_metrics, false, "%s (%s) differs with renewed models", script->name,
-           store_name(store));
+    report(tap, false, "%s (%s) differs with renewed models", script->name, store_name(store));
     show_difference(kept, renewed);
 }
 
-static void run_all_plain(struct key_metrics *key_metrics, const struct script *script)
+static void run_all_plain(struct tap_count *tap, const struct script *script)
 {
     for (size_t i = 0; i < COUNT_OF(variants); i += 2) {
         if (!is_for(script, variants[i].store))
             continue;
-        autofree char *kept = run_plain(key_metrics, script, &variants[i], true);
+        autofree char *kept = run_plain(tap, script, &variants[i], true);
         if (!has_model(script))
             continue;
-        autofree char *renewed = run_plain(key_metrics, script, &variants[i + 1], true);
-        compare_models(key_metrics, script, variants[i].store, kept, renewed);
+        autofree char *renewed = run_plain(tap, script, &variants[i + 1], true);
+        compare_models(tap, script, variants[i].store, kept, renewed);
     }
     if (is_for(script, crowded.store))
-        free(run_plain(key_metrics, script, &crowded, true));
+        free(run_plain(tap, script, &crowded, true));
 }
 
 // ---- what is not to depend on other classes -----------------------------------------------------
@@ -235,7 +234,7 @@ static void requests_of(const struct stage *stage, const char *name, struct buff
     }
 }
 
-static void run_compared(struct key_metrics *key_metrics, const struct script *script,
+static void run_compared(struct tap_count *tap, const struct script *script,
                          const struct variant *variant)
 {
     struct buffer seen[2] = {{0}, {0}};
@@ -252,8 +251,8 @@ static void run_compared(struct key_metrics *key_metrics, const struct script *s
         stage_free(stage);
     }
     bool is_same = is_ok && text_equal(buffer_text(&seen[0]), buffer_text(&seen[1]));
-    report(key_metrics, is_same, "%s (%s, %s) alone and beside", script->name,
-           store_name(variant->store), variant->name);
+    report(tap, is_same, "%s (%s, %s) alone and beside", script->name, store_name(variant->store),
+           variant->name);
     if (is_ok && !is_same)
         show_difference(buffer_text(&seen[0]).at, buffer_text(&seen[1]).at);
     buffer_done(&seen[0]);
@@ -470,7 +469,7 @@ static bool wait_for_same_end(struct stage *stage, const struct script *script,
     return fail(err, "it ends otherwise:");
 }
 
-static bool run_point(struct key_metrics *key_metrics, const struct script *script,
+static bool run_point(struct tap_count *tap, const struct script *script,
                       const struct variant *variant, const struct torment *torment, size_t at,
                       const char *wanted)
 {
@@ -478,11 +477,11 @@ static bool run_point(struct key_metrics *key_metrics, const struct script *scri
     struct error err = {0};
     struct totals totals;
     struct stage *stage = stage_new(variant->store, variant->renews_models);
-    bool is_whole = key_metrics->runs++ % WHOLE_END_EVERY == 0;
+    bool is_whole = tap->runs++ % WHOLE_END_EVERY == 0;
     bool is_same = run_until_end(stage, script, torment, at, &totals, &err) &&
                    wait_for_same_end(stage, script, torment, wanted, is_whole, &got, &err);
     if (!is_same) {
-        report(key_metrics, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
+        report(tap, false, "%s (%s, %s) %s %zu", script->name, store_name(variant->store),
                variant->name, torment->name, at);
         show_failure(stage, err.text);
         if (got.len)
@@ -502,7 +501,7 @@ static size_t points_limit(const struct totals *totals, const struct variant *va
     return variant->renews_models ? (limit + 2) / 3 : limit;
 }
 
-static bool run_torment(struct key_metrics *key_metrics, const struct script *script,
+static bool run_torment(struct tap_count *tap, const struct script *script,
                         const struct variant *variant, const struct torment *torment,
                         const struct totals *totals, const char *wanted)
 {
@@ -513,11 +512,11 @@ static bool run_torment(struct key_metrics *key_metrics, const struct script *sc
         limit = says(script, "torture", "steady") ? 0 : (limit + 2) / 3;
     size_t count = points < limit ? points : limit;
     for (size_t i = 0; i < count && is_ok; i++)
-        is_ok = run_point(key_metrics, script, variant, torment, points * i / count, wanted);
+        is_ok = run_point(tap, script, variant, torment, points * i / count, wanted);
     return is_ok;
 }
 
-static void torture(struct key_metrics *key_metrics, const struct script *script,
+static void torture(struct tap_count *tap, const struct script *script,
                     const struct variant *variant)
 {
     AUTO_BUFFER wanted = {0};
@@ -529,49 +528,47 @@ static void torture(struct key_metrics *key_metrics, const struct script *script
     if (!is_ok)
         show_failure(stage, err.text);
     stage_free(stage);
-    unsigned before = key_metrics->runs;
+    unsigned before = tap->runs;
     for (size_t i = 0; is_ok && i < COUNT_OF(torments); i++)
-        is_ok &= run_torment(key_metrics, script, variant, &torments[i], &totals,
-                             buffer_text(&wanted).at);
-    report(key_metrics, is_ok, "%s (%s, %s) tortured %u times", script->name,
-           store_name(variant->store), variant->name, key_metrics->runs - before);
+        is_ok &= run_torment(tap, script, variant, &torments[i], &totals, buffer_text(&wanted).at);
+    report(tap, is_ok, "%s (%s, %s) tortured %u times", script->name, store_name(variant->store),
+           variant->name, tap->runs - before);
 }
 
 // ---- main ---------------------------------------------------------------------------------------
 
-static void run_script(struct key_metrics *key_metrics, const struct script *script,
-                       bool is_torture)
+static void run_script(struct tap_count *tap, const struct script *script, bool is_torture)
 {
     if (!is_torture && !compared(script)) {
-        run_all_plain(key_metrics, script);
+        run_all_plain(tap, script);
         return;
     }
     for (size_t i = 0; i < COUNT_OF(variants); i++) {
         if (!is_wanted(script, &variants[i]))
             continue;
         if (is_torture)
-            torture(key_metrics, script, &variants[i]);
+            torture(tap, script, &variants[i]);
         else
-            run_compared(key_metrics, script, &variants[i]);
+            run_compared(tap, script, &variants[i]);
     }
 }
 
 int main(int argc, char **argv)
 {
-    struct key_metrics key_metrics = {0};
+    struct tap_count tap = {0};
     bool is_torture = argc > 1 && !strcmp(argv[1], "--torture");
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1 + is_torture; i < argc; i++) {
         struct script script = {0};
         struct error err = {0};
         if (script_read(&script, argv[i], &err)) {
-            run_script(&key_metrics, &script, is_torture);
+            run_script(&tap, &script, is_torture);
             script_done(&script);
         } else {
-            report(&key_metrics, false, "%s", argv[i]);
+            report(&tap, false, "%s", argv[i]);
             printf("# %s\n", err.text);
         }
     }
-    printf("1..%u\n", key_metrics.number);
-    return key_metrics.failed > 0;
+    printf("1..%u\n", tap.number);
+    return tap.failed > 0;
 }

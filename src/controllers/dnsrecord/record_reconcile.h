@@ -94,7 +94,8 @@ const char *record_copy_text(const struct record_reconcile *reconcile,
                              struct text text); // terminated copy
 // NULL: there is no such class, or none of spec, annotation and status names it.
 const struct object *record_find_class(const struct record_reconcile *reconcile, struct text name);
-// NULL: none is open. That of a class that is gone lingers for a while.
+// NULL: there is none, or nothing names its class. It may be closed; that of a class that is gone
+// lingers for a while.
 const struct backend_view *record_find_backend(const struct record_reconcile *reconcile,
                                                struct text class_name);
 // Server of a class as it is now; absent when there is no such class or its URL is none.

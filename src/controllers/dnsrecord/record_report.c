@@ -226,7 +226,7 @@ static const struct value *status_make(struct record_reconcile *reconcile)
     return dnsrecord_status_encode(reconcile->arena, &status);
 }
 
-// ---- notes and lines ----------------------------------------------------------------------------
+// ---- Events and log lines -----------------------------------------------------------------------
 
 static const struct log_attr *attrs_make(const struct record_reconcile *reconcile)
 {
@@ -336,7 +336,7 @@ void record_report_decision(struct record_reconcile *reconcile)
         return;
     fault_make(reconcile);
     out->status = status_make(reconcile);
-    // The status is written behind finalizer and annotation, and its Events and log lines with it.
+    // The status is written after finalizer and annotation, and its Events and log lines with it.
     if (!out->metadata_change_count && out->finalizer != FINALIZER_ADD)
         note_reported(reconcile);
 }
