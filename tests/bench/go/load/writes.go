@@ -260,7 +260,7 @@ func (load *load) patch(words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer watch.events.Close()
+	defer watch.close()
 	var times, bare, behind []time.Duration
 	for range at[1] {
 		address := load.provider.newAddress()
@@ -288,10 +288,13 @@ func (load *load) patch(words []string) (string, error) {
 	return took("", times) + took("bare_", bare) + took("behind_", behind), nil
 }
 
-// listener is a bare watch of one object.
+// listener is a bare watch of one object. It begins again when the server ends it, which one that
+// has just started does: then with what is there.
 type listener struct {
-	events io.ReadCloser
-	lines  chan line
+	lock     sync.Mutex
+	events   io.ReadCloser
+	isClosed bool
+	lines    chan line
 }
 
 type line struct {
@@ -301,21 +304,50 @@ type line struct {
 
 // listen watches object n, beginning with what is there.
 func (server *server) listen(n int) (*listener, error) {
-	reply, err := server.send("GET", fmt.Sprintf("?watch=1&timeoutSeconds=3600"+
-		"&fieldSelector=metadata.name%%3D%s%d", server.prefix, n), "", nil)
+	query := fmt.Sprintf("?watch=1&timeoutSeconds=3600&fieldSelector=metadata.name%%3D%s%d",
+		server.prefix, n)
+	reply, err := server.send("GET", query, "", nil)
 	if err != nil {
 		return nil, err
 	}
-	made := &listener{reply.Body, make(chan line, linesMax)}
+	made := &listener{lines: make(chan line, linesMax)}
 	go func() {
-		lines := bufio.NewScanner(reply.Body)
-		lines.Buffer(nil, lineMax)
-		for lines.Scan() {
-			made.lines <- line{time.Now(), bytes.Clone(lines.Bytes())}
+		defer close(made.lines)
+		for err == nil && made.isOpen(reply.Body) {
+			made.read(reply.Body)
+			time.Sleep(100 * time.Millisecond)
+			reply, err = server.send("GET", query, "", nil)
 		}
-		close(made.lines)
 	}()
 	return made, nil
+}
+
+func (listener *listener) read(events io.Reader) {
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, lineMax)
+	for lines.Scan() {
+		listener.lines <- line{time.Now(), bytes.Clone(lines.Bytes())}
+	}
+}
+
+// isOpen makes these the events that close ends.
+func (listener *listener) isOpen(events io.ReadCloser) bool {
+	listener.lock.Lock()
+	defer listener.lock.Unlock()
+	if listener.isClosed {
+		events.Close()
+	}
+	listener.events = events
+	return !listener.isClosed
+}
+
+func (listener *listener) close() {
+	listener.lock.Lock()
+	defer listener.lock.Unlock()
+	listener.isClosed = true
+	if listener.events != nil {
+		listener.events.Close()
+	}
 }
 
 // until tells when this text was first heard of.
