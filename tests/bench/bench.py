@@ -298,7 +298,7 @@ def bench_fleet(table, folder, count):
 
 def bench_size(table, _folder):
     size = os.path.getsize(harness.SIGNPOST)
-    table.add("binary, stripped", f"{size / MB:.2f} MB", "< 1 MB", size < MB)
+    table.add("binary, stripped", f"{size / MB:.2f} MB", "<= 1.5 MB", size <= 1.5 * MB)
 
 
 GROUPS = {
