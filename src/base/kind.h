@@ -143,9 +143,8 @@ struct kind {
     // A field of the status that is large and changes only with others: a status that differs in it
     // alone counts as the same. Or NULL.
     const char *bulk_status;
-    // What the conditions of an object say that is as it should be, in the order in which
-    // `signpost status` looks for what is wrong: "Accepted=True". NULL-terminated; NULL:
-    // "Ready=True".
+    // The conditions that an object must have to be right, such as "Accepted=True"; `signpost
+    // status` shows the first that it does not have. NULL-terminated; NULL: "Ready=True".
     const char *const *right_when;
     // Cluster-scoped: the ClusterRoles for people (view, edit, admin) that let them read its
     // objects and change them, or approve those that we make (`edited`); NULL: none does. A
@@ -180,7 +179,8 @@ struct kind {
     // Appends what an object is about, for a row of `signpost status`: one line without secrets.
     // NULL: its name says all.
     void (*write_summary)(const struct value *object, struct buffer *out);
-    // Has nobody to do anything about it any more, so that no row shows it? NULL: never.
+    // True if nobody has to do anything about the object any more: `signpost status` leaves it out.
+    // NULL: never.
     bool (*is_over)(const struct value *object);
 };
 

@@ -343,7 +343,7 @@ static bool is_opener(char c)
     return c == '{' || c == '[';
 }
 
-// What nobody reads is not looked at but for its strings and the count of its brackets.
+// Skips a list or map that nobody reads: only its strings are checked and its brackets counted.
 static struct value *pass_collection(struct scan *scan)
 {
     struct value *empty = value_make(scan->arena, *scan->at == '{' ? VALUE_MAP : VALUE_LIST);

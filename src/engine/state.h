@@ -327,7 +327,8 @@ void key_forget_refusal(struct key *key);     // snapshots do not show it any mo
 const struct object *key_subject(const struct key *key);
 // The level at which a key is queued: a higher one for keys of an urgent controller.
 enum queue_level key_level(const struct engine *engine, uint32_t id, enum queue_level level);
-// Queues the key; while a store call of it is under way, it is queued when that ends.
+// Queues the key; while a store call of it is under way, it is queued when that ends. While its own
+// claims are submitted it is not queued: decide() looks again.
 void key_wake(struct engine *engine, uint32_t id, enum queue_level level);
 const char *engine_owner_id(const struct engine *engine); // NULL: not known yet
 void keys_wake_all(struct engine *engine, size_t controller);
