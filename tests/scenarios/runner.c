@@ -501,6 +501,17 @@ static size_t points_limit(const struct totals *totals, const struct variant *va
     return variant->renews_models ? (limit + 2) / 3 : limit;
 }
 
+// What becomes of a request that fails is no matter of the store: of a script that runs on both,
+// each has every other point.
+static bool is_left_to_other_store(const struct script *script, enum stage_store store,
+                                   const struct torment *torment, size_t number)
+{
+    bool is_of_store = torment->torture != TORTURE_NETWORK && torment->torture != TORTURE_DNS;
+    if (is_of_store || torment->is_death || says(script, "only", NULL))
+        return false;
+    return number % 2 != (store == STAGE_FOLDER);
+}
+
 static bool run_torment(struct tap_count *tap, const struct script *script,
                         const struct variant *variant, const struct torment *torment,
                         const struct totals *totals, const char *wanted)
@@ -512,7 +523,8 @@ static bool run_torment(struct tap_count *tap, const struct script *script,
         limit = says(script, "torture", "steady") ? 0 : (limit + 2) / 3;
     size_t count = points < limit ? points : limit;
     for (size_t i = 0; i < count && is_ok; i++)
-        is_ok = run_point(tap, script, variant, torment, points * i / count, wanted);
+        is_ok = is_left_to_other_store(script, variant->store, torment, i) ||
+                run_point(tap, script, variant, torment, points * i / count, wanted);
     return is_ok;
 }
 
