@@ -7,6 +7,8 @@
 // The numbers are those of time.ParseDuration: one octet of text more or less never decides
 // otherwise here than there.
 
+enum { NS_IN_MS = 1000 * 1000 };
+
 static const uint64_t most = UINT64_C(1) << 63;
 
 struct unit {
@@ -129,7 +131,7 @@ static const char *take_part(struct text *rest, uint64_t *ns)
     return *ns > most ? "it is too long" : NULL;
 }
 
-bool duration_parse(struct text text, int64_t *ms, struct error *err)
+bool duration_parse_ns(struct text text, int64_t *ns, struct error *err)
 {
     struct text rest = text;
     bool is_negative = text_starts(rest, "-");
@@ -140,18 +142,26 @@ bool duration_parse(struct text text, int64_t *ms, struct error *err)
         return refuse(err, text, "it is empty");
     bool is_bare_zero = text_is(rest, "0");
     while (rest.len && !is_bare_zero) {
-        uint64_t ns;
-        const char *fault = take_part(&rest, &ns);
+        uint64_t part;
+        const char *fault = take_part(&rest, &part);
         if (fault)
             return refuse(err, text, fault);
-        total += ns;
+        total += part;
         if (total > most)
             return refuse(err, text, "it is too long");
     }
     if (total == most && !is_negative)
         return refuse(err, text, "it is too long");
-    int64_t whole_ms = (int64_t)(total / 1000000);
-    *ms = is_negative ? -whole_ms : whole_ms;
+    *ns = is_negative ? (int64_t)-total : (int64_t)total;
+    return true;
+}
+
+bool duration_parse(struct text text, int64_t *ms, struct error *err)
+{
+    int64_t ns = 0;
+    if (!duration_parse_ns(text, &ns, err))
+        return false;
+    *ms = ns / NS_IN_MS;
     return true;
 }
 
