@@ -1,0 +1,385 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "dns/corefile/lint.h"
+
+static struct arena *arena;
+
+// All problems as CoreDNS prints them, a line each; of warnings the rule alone.
+static const char *lint_with(const struct corefile_lint_options *options, const char *text)
+{
+    AUTO_BUFFER out = {0};
+    const struct corefile_file file = {"Corefile", text_of(text)};
+    struct corefile_problems problems = {.arena = arena};
+    CLEANUP(corefile) struct corefile *corefile = corefile_lint(&file, options, &problems);
+    for (size_t i = 0; i < problems.kept; i++) {
+        const struct corefile_problem *problem = &problems.items[i];
+        if (problem->is_warning && !strcmp(problem->rule, "no-plugin"))
+            continue;
+        buffer_add_text(&out, out.len ? "\n" : "");
+        if (problem->is_warning)
+            buffer_printf(&out, "(%s)", problem->rule);
+        else
+            corefile_write_problem(&out, problem);
+    }
+    assert_int_equal(corefile_is_accepted(&problems), problems.error_count == 0);
+    return arena_copy(arena, buffer_text(&out).at, out.len);
+}
+
+static const char *lint(const char *version, const char *text)
+{
+    struct corefile_lint_options options = {0};
+    assert_true(coredns_version_read(text_of(version), &options.version));
+    return lint_with(&options, text);
+}
+
+struct row {
+    const char *version;
+    const char *text;
+    const char *wanted;
+};
+
+static void check_rows(const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(lint(rows[i].version ? rows[i].version : "1.14.7", rows[i].text),
+                            rows[i].wanted);
+}
+#define CHECK(rows) check_rows(rows, COUNT_OF(rows))
+
+// A plugin's lines in a block of their own, which is accepted or refused so.
+static const char *in_block(const char *lines)
+{
+    return arena_printf(arena, ". {\n%s\n}\n", lines);
+}
+
+static void check_lines(const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(
+            lint(rows[i].version ? rows[i].version : "1.14.7", in_block(rows[i].text)),
+            rows[i].wanted);
+}
+#define CHECK_LINES(rows) check_lines(rows, COUNT_OF(rows))
+
+#define AT(line) "Corefile:" line " - Error during parsing: "
+#define COUNT_OF_ARGUMENTS "Wrong argument count or unexpected line ending after "
+
+// ---- releases -----------------------------------------------------------------------------------
+
+static void a_version_is_read_from_a_tag_and_an_image(void **state)
+{
+    (void)state;
+    struct coredns_version version = {0};
+    assert_true(coredns_version_read(TEXT("v1.11.3-eksbuild.1"), &version));
+    assert_int_equal(version.minor, 11);
+    assert_int_equal(version.patch, 3);
+    assert_true(coredns_version_read(TEXT("1.14"), &version));
+    assert_int_equal(version.patch, 0);
+    assert_false(coredns_version_read(TEXT("latest"), &version));
+    assert_false(coredns_version_read(TEXT("1."), &version));
+    assert_false(coredns_version_read(TEXT("1.2.3x"), &version));
+    assert_true(coredns_version_of_image(
+        TEXT("registry.test:5000/coredns/coredns:v1.12.1@sha256:00ff"), &version));
+    assert_int_equal(version.minor, 12);
+    assert_false(coredns_version_of_image(TEXT("registry.test/coredns"), &version));
+    assert_true(coredns_version_is_before((struct coredns_version){1, 9, 4},
+                                          (struct coredns_version){1, 10, 1}));
+}
+
+static void directives_come_with_releases_and_builds(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {"-any", "+records", NULL};
+    const struct row rows[] = {
+        {"1.12.1", ". {\n  nomad\n}\n", AT("2") "Unknown directive 'nomad'"},
+        {"1.13.0", ". {\n  nomad\n}\n", ""},
+        {NULL, ". {\n  forwrd . 1.1.1.1\n  errors x\n}\n",
+         AT("2") "Unknown directive 'forwrd'\nplugin/errors: " AT("3") "invalid log file: x"},
+    };
+    CHECK(rows);
+    const struct corefile_lint_options options = {.version = coredns_newest, .plugins = changes};
+    assert_string_equal(lint_with(&options, ". {\n  records\n  any\n}\n"),
+                        AT("3") "Unknown directive 'any'");
+}
+
+// ---- addresses ----------------------------------------------------------------------------------
+
+static void addresses_are_names_and_networks(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL, "example.org:1053 tls://example.org:853 {\n}\n", ""},
+        {NULL, "10.0.0.0/24 2001:db8::/32 {\n}\n", ""},
+        {NULL, "10.0.0.0/23 {\n}\n1.0.10.in-addr.arpa {\n}\n",
+         "cannot serve dns://1.0.10.in-addr.arpa.:53 - it is already defined"},
+        {NULL, "a..b {\n}\n",
+         "error inspecting server blocks: zone is not a valid domain name: a..b"},
+        {NULL, "example.org: {\n}\n",
+         "error inspecting server blocks: expecting data after last colon: \"example.org:\""},
+        {NULL, "example.org:99999 {\n}\n", "address 99999: invalid port"},
+        {NULL, "a.example {\n}\nA.example {\n}\n",
+         "cannot serve dns://a.example.:53 - it is already defined"},
+        {"1.10.1", "a.example {\n}\nA.example {\n}\n", "(zone-upper-case)"},
+    };
+    CHECK(rows);
+}
+
+static void zones_are_served_once_at_each_address(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL, ".:53 {\n}\n.:54 {\n}\ntls://.:53 {\n}\n", ""},
+        {NULL, ". {\n}\n.:53 {\n}\n", "cannot serve dns://.:53 - it is already defined"},
+        {NULL, ". {\n  bind 127.0.0.1\n}\n. {\n  bind 127.0.0.2\n}\n", ""},
+        {NULL, ". {\n  bind 127.0.0.1\n}\n. {\n}\n",
+         "cannot serve dns://.:53 - zone overlap listener capacity with dns://.:53 on 127.0.0.1"},
+        {NULL, ". {\n}\n. {\n  bind 127.0.0.1\n}\n",
+         "cannot serve dns://.:53 on 127.0.0.1 - zone overlap listener capacity with "
+         "dns://.:53"},
+        {NULL, ". {\n  view a {\n    expr true\n  }\n}\n. {\n}\n", ""},
+    };
+    CHECK(rows);
+}
+
+// ---- plugins ------------------------------------------------------------------------------------
+
+static void forward_takes_up_to_fifteen_upstreams(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL, "forward . 1.1.1.1 [::1]:53 tls://9.9.9.9 dns://8.8.8.8:5353 /etc/resolv.conf", ""},
+        {NULL, "forward . 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16",
+         "plugin/forward: not an IP address, file, or valid domain: \"1\""},
+        {NULL,
+         "forward . 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 "
+         "1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1",
+         "plugin/forward: more than 15 TOs configured: 16"},
+        {NULL, "forward .", "plugin/forward: " AT("2") COUNT_OF_ARGUMENTS "'.'"},
+        {NULL, "forward", "plugin/forward: " AT("2") COUNT_OF_ARGUMENTS "'forward'"},
+        {NULL, "forward a..b 1.1.1.1", "plugin/forward: unable to normalize 'a..b'"},
+        {NULL, "forward . quic://1.1.1.1",
+         "plugin/forward: 'quic' is not supported as a destination protocol in forward: "
+         "quic://1.1.1.1"},
+        {"1.14.4", "forward . https://1.1.1.1",
+         "plugin/forward: 'https' is not supported as a destination protocol in forward: "
+         "https://1.1.1.1"},
+        {NULL, "forward . https://1.1.1.1", ""},
+        {"1.10.1", "forward . dns.example",
+         "plugin/forward: not an IP address or file: "
+         "\"dns.example\""},
+        {NULL, "forward . dns.example", "(upstream-name)"},
+        {NULL, "forward . 1.1.1.1:0 1.1.1.1:dns", "(upstream-port)\n(upstream-port)"},
+        {"1.10.1", "forward . [::1]", "plugin/forward: not an IP address or file: \"[::1]\""},
+        {NULL, "forward . [::1]", "(upstream-brackets)"},
+        {NULL, "forward . 1.1.1.1\nforward b.example 2.2.2.2", "(forward-twice)"},
+    };
+    CHECK_LINES(rows);
+}
+
+static void options_of_forward_have_their_arguments_and_releases(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {NULL, "policy random", ""},
+        {NULL, "policy best", AT("3") "unknown policy 'best'"},
+        {NULL, "policy", AT("3") COUNT_OF_ARGUMENTS "'policy'"},
+        {NULL, "polcy random", AT("3") "unknown property 'polcy'"},
+        {NULL, "max_fails 3 4", AT("3") "unknown property '4'"},
+        {NULL, "max_fails -1", "strconv.ParseUint: parsing \"-1\": invalid syntax"},
+        {NULL, "max_fails 4294967296",
+         "strconv.ParseUint: parsing \"4294967296\": value out of range"},
+        {NULL, "expire 5", "time: missing unit in duration \"5\""},
+        {NULL, "expire 5x", "time: unknown unit \"x\" in duration \"5x\""},
+        {NULL, "expire -5s", "expire can't be negative: -5s"},
+        {NULL, "expire soon", "time: invalid duration \"soon\""},
+        {NULL, "health_check 0.5s no_rec domain example.org", ""},
+        {NULL, "health_check 1s fast", "health_check: unknown option fast"},
+        {NULL, "force_tcp yes", AT("3") COUNT_OF_ARGUMENTS "'yes'"},
+        {NULL, "max_concurrent -1", "max_concurrent can't be negative: -1"},
+        {NULL, "except a.example b.example", ""},
+        {NULL, "except", AT("3") COUNT_OF_ARGUMENTS "'except'"},
+        {NULL, "failover SERVFAIL refused", ""},
+        {NULL, "failover NOERROR", "NoError cannot be used in failover"},
+        {NULL, "failover WRONG", "WRONG is not a valid rcode"},
+        {"1.12.4", "failover SERVFAIL", AT("3") "unknown property 'failover'"},
+        {"1.11.3", "next NXDOMAIN", AT("3") "unknown property 'next'"},
+        {NULL, "max_age 5s", "max_age must not be less than expire"},
+        {NULL, "max_age 30s", ""},
+        {NULL, "source_address here", AT("3") "invalid IP address: here"},
+        {NULL, "tls a b c d", AT("3") COUNT_OF_ARGUMENTS "'d'"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *text =
+            arena_printf(arena, ". {\nforward . 1.1.1.1 {\n%s\n}\n}\n", rows[i].text);
+        const char *wanted =
+            *rows[i].wanted ? arena_printf(arena, "plugin/forward: %s", rows[i].wanted) : "";
+        assert_string_equal(lint(rows[i].version ? rows[i].version : "1.14.7", text), wanted);
+    }
+}
+
+static void kubernetes_serves_at_least_one_zone_of_names(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL, "kubernetes cluster.local in-addr.arpa ip6.arpa {\npods insecure\nttl 30\n}", ""},
+        {NULL, "kubernetes in-addr.arpa ip6.arpa", ""},
+        {NULL, "kubernetes 10.in-addr.arpa",
+         "plugin/kubernetes: non-reverse zone name must be used"},
+        {NULL, "kubernetes a.example {\npods all\n}",
+         "plugin/kubernetes: wrong value for pods: all,  must be one of: disabled, verified, "
+         "insecure"},
+        {NULL, "kubernetes a.example {\nttl 3601\n}",
+         "plugin/kubernetes: " AT("3") "ttl must be in range [0, 3600]: 3601"},
+        {NULL, "kubernetes a.example {\nupstream\n}",
+         "plugin/kubernetes: " AT("3") "unknown property 'upstream'"},
+        {NULL, "kubernetes a.example {\nnamespaces a\nnamespace_labels b\n}",
+         "plugin/kubernetes: " AT("5") "namespaces and namespace_labels cannot both be set"},
+        {NULL, "kubernetes a.example\nkubernetes b.example",
+         "plugin/kubernetes: this plugin can only be used once per Server Block"},
+    };
+    CHECK_LINES(rows);
+}
+
+static void plugins_of_the_server_have_limits(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL, "errors stdout {\nconsolidate 5m \".* timeout$\" warning show_first\nstacktrace\n}",
+         ""},
+        {NULL, "errors {\nconsolidate 5m\n}", "plugin/errors: " AT("3") COUNT_OF_ARGUMENTS "'5m'"},
+        {NULL, "errors\nerrors",
+         "plugin/errors: this plugin can only be used once per Server Block"},
+        {NULL, "log . {\nclass denial error\n}", ""},
+        {NULL, "log . {\nclass errors\n}", "plugin/log: invalid Class: errors"},
+        {NULL, "health :8080 {\nlameduck 5s\n}", ""},
+        {NULL, "health {\nlameduck 5\n}",
+         "plugin/health: unable to parse lameduck duration value: '5' : time: missing unit in "
+         "duration \"5\""},
+        {NULL, "health 8080", "plugin/health: address 8080: missing port in address"},
+        {NULL, "ready :8181 x", "plugin/ready: " AT("2") COUNT_OF_ARGUMENTS "'x'"},
+        {NULL, "prometheus 9153", "plugin/prometheus: address 9153: missing port in address"},
+        {NULL, "prometheus ::1:9153",
+         "plugin/prometheus: address ::1:9153: too many colons in address"},
+        {NULL, "reload 2s 1s", ""},
+        {NULL, "reload 1s", "plugin/reload: interval value must be greater or equal to 2s"},
+        {NULL, "reload 10s 0s", ""},
+        {"1.10.1", "reload 10s 0s", "plugin/reload: jitter value must be greater or equal to 1s"},
+        {NULL, "reload\nreload", ""},
+        {NULL, "bufsize 1232", ""},
+        {NULL, "bufsize 100", "plugin/bufsize: " AT("2") COUNT_OF_ARGUMENTS "'100'"},
+        {NULL, "multisocket 1025", "plugin/multisocket: num sockets exceeds maximum (1024): 1025"},
+        {NULL, "whoami x", "plugin/whoami: " AT("2") COUNT_OF_ARGUMENTS "'x'"},
+        {NULL, "loop\nloop", "plugin/loop: this plugin can only be used once per Server Block"},
+        {NULL, "bind", "plugin/bind: at least one address or interface name is expected"},
+    };
+    CHECK_LINES(rows);
+}
+
+static void plugins_with_data_have_limits(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL,
+         "cache 900 a.example {\nsuccess 100 60 5\ndenial 9984 30\nprefetch 10 1m 10%\n"
+         "serve_stale 1h verify\nservfail 5m\ndisable denial b.example\nkeepttl\n}",
+         ""},
+        {NULL, "cache 0", "plugin/cache: cache TTL can not be zero or negative: 0"},
+        {NULL, "cache {\nprefetch 10 1m 5%\n}",
+         "plugin/cache: percentage should fall in range [10, 90]: 5"},
+        {NULL, "cache {\nservfail 6m\n}",
+         "plugin/cache: caching SERVFAIL responses over 5 minutes is not permitted"},
+        {NULL, "cache {\nserve_stale 1h later\n}",
+         "plugin/cache: invalid value for serve_stale refresh mode: later"},
+        {NULL, "hosts /etc/hosts {\n192.0.2.1 a.example\nttl 60\nreload 5s\nfallthrough\n}", ""},
+        {NULL, "hosts {\nfallthrough\n192.0.2.1 a.example\n}",
+         "plugin/hosts: " AT("4") "unknown property '192.0.2.1'"},
+        {NULL, "hosts {\nttl 0\n}", "plugin/hosts: " AT("3") "ttl provided is invalid"},
+        {NULL, "file", "plugin/file: " AT("2") COUNT_OF_ARGUMENTS "'file'"},
+        {NULL, "secondary a.example {\ntransfer from 192.0.2.1\n}", ""},
+        {NULL, "secondary a.example",
+         "plugin/secondary: " AT("2") "secondary zones require a transfer from property"},
+        {NULL, "transfer {\nto * 192.0.2.1:53\n}", ""},
+        {NULL, "transfer {\nto here\n}", "plugin/transfer: must specify an IP address: `here'"},
+        {NULL, "transfer", "plugin/transfer: " AT("2") "'to' is required"},
+        {NULL, "template IN AAAA . {\nrcode NOERROR\n}", ""},
+        {NULL, "template XX A", "plugin/template: " AT("2") "invalid query class XX"},
+        {NULL, "acl {\nallow net 10.0.0.0/8 *\nblock type ANY net *\ndrop\n}", ""},
+        {NULL, "acl {\nallow net ten\n}", "plugin/acl: " AT("3") "illegal CIDR notation \"ten\""},
+        {NULL, "acl {\nforbid net *\n}",
+         "plugin/acl: " AT("3") "unexpected token \"forbid\"; expect 'allow', 'block', 'filter' "
+                                "or 'drop'"},
+    };
+    CHECK_LINES(rows);
+}
+
+// ---- what CoreDNS accepts -----------------------------------------------------------------------
+
+static void what_does_harm_is_warned_of(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL, ". {\n  health {\n    lameduck 5s\n  }\n", "(missing-brace)"},
+        {NULL, "a.example\nerrors\n}\n", "(stray-brace)"},
+        {NULL, "a.example:5353 b.example {\n}\n", "(port-on-some-zones)"},
+        {NULL, "*.a.example {\n}\n", "(zone-wildcard)"},
+        {NULL, "_tcp.a.example {\n}\n", "(zone-underscore)"},
+        {NULL, "forward {\n}\n", "(plugin-as-zone)"},
+        {"1.14.6", "A.example {\n}\n", "(zone-upper-case)"},
+        {NULL, "svc.cluster.local {\n}\n. {\n  kubernetes cluster.local\n}\n",
+         "(shadows-kubernetes)"},
+        {NULL, "{\n}\n", "(no-zones)"},
+    };
+    CHECK(rows);
+}
+
+static void an_override_is_directives_alone(void **state)
+{
+    (void)state;
+    const struct corefile_lint_options options = {.version = coredns_newest, .is_override = true};
+    assert_string_equal(lint_with(&options, "log\nrewrite name a b\n"), "");
+    assert_string_equal(lint_with(&options, "log . {\n class x\n}\n"),
+                        "plugin/log: invalid Class: x");
+    assert_string_equal(lint_with(&options, "a.example {\n log\n}\n"),
+                        AT("1") "Unknown directive 'a.example'");
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = arena_new();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_free(arena);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_version_is_read_from_a_tag_and_an_image),
+        TEST(directives_come_with_releases_and_builds),
+        TEST(addresses_are_names_and_networks),
+        TEST(zones_are_served_once_at_each_address),
+        TEST(forward_takes_up_to_fifteen_upstreams),
+        TEST(options_of_forward_have_their_arguments_and_releases),
+        TEST(kubernetes_serves_at_least_one_zone_of_names),
+        TEST(plugins_of_the_server_have_limits),
+        TEST(plugins_with_data_have_limits),
+        TEST(what_does_harm_is_warned_of),
+        TEST(an_override_is_directives_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
