@@ -1,0 +1,78 @@
+#include "commands/commands.h"
+#include "commands/corefile/corefile_files.h"
+#include "commands/print.h"
+#include "dns/corefile/identity.h"
+
+static int print_line(const char *text)
+{
+    struct error err;
+    AUTO_BUFFER out = {0};
+    buffer_printf(&out, "%s\n", text);
+    return print_out(&out, &err) ? 0 : command_fail(1, "%s", err.text);
+}
+
+static int id_run(struct invocation *invocation)
+{
+    char id[CONFIG_ID_LEN + 1];
+    struct corefile_file file;
+    struct error err;
+    const struct corefile_files files = {.arena = invocation->arena};
+    if (invocation->argument_count != 1)
+        return command_fail(2, "give one Corefile, or - for stdin");
+    if (!corefile_files_read(&files, invocation->arguments[0], &file, &err))
+        return command_fail(2, "%s", err.text);
+    config_id_of(file.text, id);
+    return print_line(id);
+}
+
+extern const struct command corefile_id_command;
+const struct command corefile_id_command = {
+    .name = "corefile id",
+    .summary = "print the config id of a Corefile",
+    .positional = "PATH",
+    .doc = "Prints the 16 hex digits by which Signpost tells one Corefile from another: the "
+           "beginning of the SHA-256 of its text. In a Corefile that names its own id, as "
+           "`chaos signpost-ID`, zeroes count in that place, so that a file with a right id prints "
+           "the one that it names.",
+    .examples = "signpost corefile id Corefile\n",
+    .run = id_run,
+};
+
+static int hash_run(struct invocation *invocation)
+{
+    char hash[RELOAD_HASH_LEN + 1];
+    struct corefile_files files;
+    struct corefile_file file;
+    struct error err;
+    struct corefile_problems problems = {.arena = invocation->arena};
+    if (invocation->argument_count != 1)
+        return command_fail(2, "give one Corefile, or - for stdin");
+    if (!corefile_files_init(&files, invocation, &err) ||
+        !corefile_files_read(&files, invocation->arguments[0], &file, &err))
+        return command_fail(2, "%s", err.text);
+    const struct corefile_options options = {.world = &files.world};
+    CLEANUP(corefile) struct corefile *corefile = corefile_new(&file, &options, &problems);
+    if (problems.error_count) {
+        AUTO_BUFFER text = {0};
+        corefile_write_problem(&text, &problems.items[0]);
+        return command_fail(1, "%s", text.at);
+    }
+    corefile_reload_hash(corefile, hash);
+    return print_line(hash);
+}
+
+static const struct option hash_rows[] = {COREFILE_FILES_OPTIONS};
+
+extern const struct command corefile_hash_command;
+const struct command corefile_hash_command = {
+    .name = "corefile hash",
+    .summary = "print what the metrics of CoreDNS show of a Corefile",
+    .positional = "PATH",
+    .doc = "Prints the value that the metric coredns_reload_version_info has after a CoreDNS has "
+           "reloaded this file: the SHA-512 of its server blocks. The metric appears after the "
+           "first reload, and shows a file that was refused, too: believe it only if "
+           "coredns_reload_failed_total has not grown.",
+    .examples = "signpost corefile hash Corefile\n",
+    .groups = {{hash_rows, COUNT_OF(hash_rows), false}},
+    .run = hash_run,
+};

@@ -1,0 +1,109 @@
+"""`signpost corefile`: what is said of Corefiles, without CoreDNS."""
+
+import json
+
+import pytest
+
+from harness import run
+
+GOOD = """. {
+    errors
+    health
+    ready
+    reload
+    forward . /etc/resolv.conf
+}
+"""
+ID = "chaos signpost-%s signpost"
+
+
+@pytest.fixture
+def corefile(tmp_path):
+    def write(text, name="Corefile"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return str(path)
+    return write
+
+
+def test_a_good_file_has_no_faults(corefile):
+    code, text, errors = run("corefile", "check", corefile(GOOD))
+    assert (code, errors) == (0, "")
+    assert text == "1 file: 0 errors, 0 warnings; as CoreDNS 1.14.7 reads it\n"
+
+
+def test_all_faults_are_told_in_the_words_of_coredns(corefile):
+    path = corefile(GOOD.replace("    errors", "    erors").replace("    reload", "    reload 1s"))
+    code, text, _ = run("corefile", "check", path)
+    assert code == 1
+    assert text.splitlines() == [
+        f"{path}:2 - Error during parsing: Unknown directive 'erors' [unknown-directive]",
+        "    did you mean errors?",
+        "plugin/reload: interval value must be greater or equal to 2s "
+        f"[reload-interval at {path}:5]",
+        "1 file: 2 errors, 0 warnings; as CoreDNS 1.14.7 reads it"]
+
+
+def test_the_release_decides(corefile):
+    path = corefile(GOOD.replace("resolv.conf", "resolv.conf {\n failover SERVFAIL\n}"))
+    assert run("corefile", "check", path)[0] == 0
+    code, text, _ = run("corefile", "check", path, "--coredns", "v1.12.1")
+    assert code == 1
+    assert "unknown property 'failover' [unknown-property]\n    failover needs CoreDNS 1.13.0" in text
+
+
+def test_imports_and_variables_come_from_where_one_says(corefile, tmp_path):
+    path = corefile(GOOD + "import /etc/coredns/custom/*.server\n{$ZONE} {\n}\n")
+    corefile("b.example {\n    log . {\n        class x\n    }\n}\n", "custom/b.server")
+    code, text, _ = run("corefile", "check", path, "--import-root", str(tmp_path / "custom"),
+                        "--env", "ZONE=b.example")
+    assert code == 1
+    assert "plugin/log: invalid Class: x [log-class at " in text
+    assert "cannot serve dns://b.example.:53 - it is already defined" in text
+
+
+def test_an_override_is_part_of_a_block(corefile):
+    path = corefile("log\nrewrite name a b\n", "log.override")
+    assert "[plugin-as-zone]" in run("corefile", "check", path)[1]
+    code, text, _ = run("corefile", "check", path, "--mode", "override")
+    assert (code, text) == (0, "1 file: 0 errors, 0 warnings; as CoreDNS 1.14.7 reads it\n")
+
+
+def test_warnings_count_if_asked_for(corefile):
+    path = corefile(GOOD.replace("    health\n", ""))
+    assert run("corefile", "check", path)[0] == 0
+    code, text, _ = run("corefile", "check", path, "--strict", "-o", "json")
+    told = json.loads(text)
+    assert (code, told["errors"], told["warnings"]) == (1, 0, 1)
+    assert told["findings"][0]["reason"] == "no-plugin"
+
+
+@pytest.mark.parametrize("words, text", [
+    ((), "give the Corefiles to check, or - for one on stdin"),
+    (("/nowhere",), "cannot read /nowhere"),
+    (("x", "--coredns", "new"), "expected a version such as 1.12.1"),
+    (("x", "--plugins", "any"), "expected +NAME"),
+    (("x", "--env", "ZONE"), "expected NAME=VALUE"),
+])
+def test_wrong_words_are_told(words, text):
+    code, out, errors = run("corefile", "check", *words)
+    assert (code, out) == (2, "")
+    assert text in errors
+
+
+def test_an_id_is_that_which_the_file_names(corefile):
+    zeroes = GOOD + ". {\n" + ID % ("0" * 16) + "\n}\n"
+    made = run("corefile", "id", corefile(zeroes))[1].strip()
+    assert len(made) == 16
+    assert run("corefile", "id", corefile(zeroes.replace("0" * 16, made)))[1].strip() == made
+
+
+def test_a_hash_stands_for_the_blocks_not_for_the_text(corefile):
+    one, two, three = (run("corefile", "hash", corefile(text))[1]
+                       for text in (GOOD, GOOD.replace("    ", "\t"), GOOD + "\n# end\n"))
+    assert len(one.strip()) == 128
+    assert one == two == three
+    code, _, errors = run("corefile", "hash", corefile(". {\n"))
+    assert code == 1
+    assert "Syntax error: Unexpected token '{', expecting '}'" in errors
