@@ -19,11 +19,11 @@ static struct text variable(void *context, struct text name)
     return name.len % 2 ? TEXT("{ a }") : (struct text){0};
 }
 
-static bool files(void *context, struct arena *arena, const char *importing, const char *pattern,
+static bool files(void *context, struct arena *arena, const char *pattern,
                   struct corefile_file **out, size_t *count, struct error *err)
 {
     const struct seen *seen = context;
-    must(*importing && *pattern);
+    must(*pattern);
     if (seen->text.len > IMPORTED_MAX)
         return error_set(err, FAULT_SPEC, "", "no such file");
     *out = arena_new_of(arena, struct corefile_file);

@@ -76,15 +76,13 @@ static bool add_matches(struct arena *arena, const char *folder, const char *pat
     return is_ok;
 }
 
-static bool find_files(void *context, struct arena *arena, const char *importing,
-                       const char *pattern, struct corefile_file **out, size_t *count,
-                       struct error *err)
+static bool find_files(void *context, struct arena *arena, const char *pattern,
+                       struct corefile_file **out, size_t *count, struct error *err)
 {
     const struct corefile_files *files = context;
     const char *path = place_of(files, arena, pattern);
     const char *slash = strrchr(path, '/');
     struct disk_stat stat;
-    (void)importing;
     *count = 0;
     if (!strpbrk(path, "*?["))
         return !disk_stat(path, &stat, NULL) || add_file(arena, path, out, count, err);

@@ -16,7 +16,7 @@ static const struct transport {
     {"https3", 443}, {"https", 443}, {"unix", 0},
 };
 
-static const struct transport *take_transport(struct text *text)
+const char *corefile_take_transport(struct text *text)
 {
     for (size_t i = 0; i < COUNT_OF(transports); i++) {
         size_t len = strlen(transports[i].name);
@@ -24,9 +24,9 @@ static const struct transport *take_transport(struct text *text)
             memcmp(text->at + len, "://", 3) != 0)
             continue;
         *text = (struct text){text->at + len + 3, text->len - len - 3};
-        return &transports[i];
+        return transports[i].name;
     }
-    return &transports[1];
+    return "dns";
 }
 
 // ---- reverse zones ------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ const char *corefile_address_read(struct arena *arena, struct text text,
 {
     struct corefile_address address = {.port = TEXT("")};
     struct text zone = text;
-    address.transport = take_transport(&zone)->name;
+    address.transport = corefile_take_transport(&zone);
     struct text whole = zone;
     if (!take_port(arena, &zone, &address.port))
         return arena_printf(arena, "expecting data after last colon: %s", go_quote(arena, whole));

@@ -5,7 +5,6 @@
 // The addresses in front of a server block: "dns://example.org:1053", "10.0.0.0/24", ".".
 
 enum {
-    ADDRESS_ZONES_MAX = 256, // that one CIDR stands for: half an octet or digit less
     ADDRESS_ZONE_LEN_MAX = 255,
 };
 
@@ -16,6 +15,8 @@ struct corefile_address {
     size_t zone_count;
 };
 
+// Takes "tls://" and the like off the text; "dns" where there is none.
+const char *corefile_take_transport(struct text *text);
 // As CoreDNS reads it. NULL, or its words for what is wrong.
 const char *corefile_address_read(struct arena *arena, struct text text,
                                   struct corefile_address *out);

@@ -3,8 +3,8 @@
 #include "dns/corefile/address.h"
 #include "dns/corefile/setup.h"
 
-// What no CoreDNS complains about when it starts. Each has its rule's name, and says what comes of
-// it and what to do.
+// Warns of what a CoreDNS accepts silently when it starts. Each warning has its rule's name, and
+// says what comes of it and what to do.
 
 static const struct coredns_version with_normal_zones = {1, 14, 7};
 

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-// What differs from one release of CoreDNS to the next, as far as a Corefile shows it.
+// Tells releases of CoreDNS apart, as far as a Corefile shows it: which directives one has.
 
 struct coredns_version {
     uint16_t major;
@@ -31,7 +31,7 @@ struct coredns_directives {
     size_t count;
     const uint16_t *sorted; // their places, by name
 };
-// Those of a standard build of that release with changes such as "+records" and "-any"
+// Makes the list of a standard build of that release, with changes such as "+records" and "-any"
 // (NULL-terminated, or NULL). In the arena.
 struct coredns_directives *coredns_directives_make(struct arena *arena,
                                                    struct coredns_version version,

@@ -22,8 +22,8 @@
 enum {
     COREFILE_TEXT_MAX = 1024 * 1024, // octets of the file and of what it imports
     COREFILE_TOKENS_MAX = 1024 * 1024,
-    COREFILE_NESTING_MAX = 64, // of braces
-    COREFILE_EXPANSIONS_MAX = 10000,
+    COREFILE_NESTING_MAX = 64,       // of braces
+    COREFILE_EXPANSIONS_MAX = 10000, // imports of files, and as many of snippets
 };
 
 // A file: the Corefile itself or one that it imports.
@@ -108,10 +108,10 @@ struct corefile_world {
     void *context;
     // The value of an environment variable; absent or empty: it is not set.
     struct text (*variable)(void *context, struct text name);
-    // Finds the files that an import names, in the order of their names: `pattern` is a path with
-    // at most one wildcard, relative to the folder of `importing`. Texts and paths must live as
-    // long as the corefile. None is no error. A failure says why a file can't be read.
-    bool (*files)(void *context, struct arena *arena, const char *importing, const char *pattern,
+    // Finds the files that an import names, in the order of their names. `pattern` is a path with
+    // at most one wildcard, already joined to the folder of the file that imports. Texts and paths
+    // must live as long as the corefile. None is no error. A failure says why a file can't be read.
+    bool (*files)(void *context, struct arena *arena, const char *pattern,
                   struct corefile_file **files, size_t *count, struct error *err);
 };
 
@@ -129,6 +129,7 @@ struct corefile *corefile_new(const struct corefile_file *file,
 void corefile_free(struct corefile *corefile); // accepts NULL
 DEFINE_CLEANUP(corefile, corefile_free)
 
+// Texts of tokens, as plugins see them.
 struct text corefile_text(const struct corefile *corefile, size_t token);
 // Offset behind the token's last octet in the text of its file.
 size_t corefile_token_end(const struct corefile *corefile, size_t token);

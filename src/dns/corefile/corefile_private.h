@@ -2,7 +2,7 @@
 
 #include "dns/corefile/corefile.h"
 
-// What the parts of dns/corefile share.
+// The lexer, and what else the parts of dns/corefile share.
 
 enum { PROBLEM_TEXT_MAX = 1000 };
 

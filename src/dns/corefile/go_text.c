@@ -103,7 +103,7 @@ static bool is_unit(struct text text)
     return false;
 }
 
-// What Go says of a text that is no duration.
+// The words of Go for a text that is no duration.
 static const char *duration_fault(struct arena *arena, struct text text)
 {
     const char *whole = go_quote(arena, text);

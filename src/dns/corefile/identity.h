@@ -13,7 +13,7 @@ void config_id_of(struct text text, char out[CONFIG_ID_LEN + 1]);
 // The id that a Corefile names, borrowed; absent: none.
 struct text config_id_find(struct text text);
 
-// What the metric coredns_reload_version_info shows of a file that was loaded: the SHA-512, in hex,
-// of its blocks as JSON, as Go writes that.
+// The value of the metric coredns_reload_version_info for a file that was loaded: the SHA-512, in
+// hex, of its blocks as JSON, as Go writes that.
 enum { RELOAD_HASH_LEN = 2 * DIGEST_MAX };
 void corefile_reload_hash(const struct corefile *corefile, char out[RELOAD_HASH_LEN + 1]);

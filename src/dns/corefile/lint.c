@@ -15,7 +15,7 @@
 enum { DNS_PORT = 53 };
 
 static const struct coredns_version with_normal_zones = {1, 14, 7};
-static const struct coredns_version with_views_apart = {1, 12, 0};
+static const struct coredns_version with_views_apart = {1, 14, 3};
 
 static const struct checked_plugin *const checked_plugins[] = {forward_plugins, kubernetes_plugins,
                                                                server_plugins, data_plugins};

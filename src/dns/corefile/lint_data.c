@@ -81,12 +81,19 @@ static bool check_stale_duration(struct setup *setup, struct text text, const ch
                       what);
 }
 
-// DURATION [immediate|verify [TIMEOUT]] [TTL [RECHECK]]; what follows the mode came with 1.14.
+// Words that `serve_stale` takes: the timeout came with 1.14.4, what follows it with 1.14.7.
+static size_t stale_words_max(const struct setup *setup)
+{
+    if (setup_is_before(setup, (struct coredns_version){1, 14, 4}))
+        return 2;
+    return setup_is_before(setup, (struct coredns_version){1, 14, 7}) ? 3 : 5;
+}
+
+// DURATION [immediate|verify [TIMEOUT]] [TTL [RECHECK]]
 static bool check_serve_stale(struct setup *setup, const struct text *arguments, size_t count)
 {
     int64_t ns = 0;
-    bool is_old = setup_is_before(setup, (struct coredns_version){1, 12, 4});
-    if (is_old && count > 2)
+    if (count > stale_words_max(setup))
         return setup_fail_argument(setup);
     if (count && !go_duration(setup, arguments[0], &ns))
         return false;
@@ -129,11 +136,25 @@ static bool check_disable(struct setup *setup, const struct text *arguments, siz
                       "cache type for disable must be \"success\" or \"denial\"");
 }
 
+static bool check_stale_policy(struct setup *setup, const struct text *arguments, size_t count)
+{
+    (void)count;
+    return text_is_nocase(arguments[0], "prefer_positive") ||
+           setup_fail(setup, "cache-stale", "invalid serve_stale_policy: %.*s",
+                      TEXT_ARGS(arguments[0]));
+}
+
 static const struct option cache_options[] = {
     {.name = "success", .form = OPTION_ALL, .min = 1, .check = check_part},
     {.name = "denial", .form = OPTION_ALL, .min = 1, .check = check_part},
     {.name = "prefetch", .form = OPTION_ALL, .min = 1, .max = 3, .check = check_prefetch},
-    {.name = "serve_stale", .form = OPTION_ALL, .max = 5, .check = check_serve_stale},
+    {.name = "serve_stale", .form = OPTION_ALL, .check = check_serve_stale},
+    {.name = "serve_stale_policy",
+     .form = OPTION_ALL,
+     .min = 1,
+     .max = 1,
+     .check = check_stale_policy,
+     .since = {1, 14, 7}},
     {.name = "servfail", .form = OPTION_ALL, .min = 1, .max = 1, .check = check_servfail},
     {.name = "disable", .form = OPTION_ALL, .min = 1, .check = check_disable},
     {.name = "keepttl", .form = OPTION_NONE},
@@ -196,7 +217,9 @@ static bool check_hosts_line(struct setup *setup, bool *falls_through)
         return check_hosts_ttl(setup);
     if (text_is(word, "reload"))
         return check_hosts_reload(setup);
-    if (text_is(word, "no_reverse"))
+    bool knows_unsupported = !setup_is_before(setup, (struct coredns_version){1, 14, 7});
+    if (text_is(word, "no_reverse") ||
+        (knows_unsupported && text_is(word, "fallthrough_unsupported")))
         return true;
     if (*falls_through && !text_is(word, "fallthrough")) {
         setup_fail_option(setup);
@@ -234,7 +257,7 @@ static bool check_reload_duration(struct setup *setup, const struct text *argume
 }
 
 static const struct option file_options[] = {
-    {.name = "fallthrough", .form = OPTION_ANY, .since = {1, 13, 0}},
+    {.name = "fallthrough", .form = OPTION_ANY, .since = {1, 12, 2}},
     {.name = "reload", .form = OPTION_ALL, .check = check_reload_duration},
     {.name = "reload_by_mtime", .form = OPTION_BARE, .since = {1, 14, 4}},
     {.name = "upstream", .form = OPTION_ANY},
@@ -321,10 +344,22 @@ static bool check_secondary(struct setup *setup)
     return true;
 }
 
+static bool check_transfer_source(struct setup *setup)
+{
+    size_t count;
+    struct text *arguments = setup_arguments(setup, &count);
+    if (count != 1)
+        return setup_fail_argument(setup);
+    return go_is_ip(arguments[0]) || setup_fail_at(setup, "address", "invalid source address %s",
+                                                   go_quote(setup->linter->arena, arguments[0]));
+}
+
 static bool check_transfer_option(struct setup *setup, bool *has_to)
 {
     size_t count;
     struct text word = setup_value(setup);
+    if (text_is(word, "source") && !setup_is_before(setup, (struct coredns_version){1, 14, 5}))
+        return check_transfer_source(setup);
     if (!text_is(word, "to")) {
         setup_fail_at(setup, "unknown-property", "unknown property %s",
                       go_quote(setup->linter->arena, word));

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "dns/corefile/address.h"
 #include "dns/corefile/setup.h"
 
 // The plugin `forward`: FROM TO... { options }, any number of times in a block.
@@ -212,21 +213,6 @@ static const struct option options[] = {
 
 // ---- upstreams ----------------------------------------------------------------------------------
 
-static const char *const schemes[] = {"tls", "dns", "quic", "grpc", "https3", "https", "unix"};
-
-static const char *take_scheme(struct text *text)
-{
-    for (size_t i = 0; i < COUNT_OF(schemes); i++) {
-        size_t len = strlen(schemes[i]);
-        if (text->len < len + 3 || !text_starts(*text, schemes[i]) ||
-            memcmp(text->at + len, "://", 3) != 0)
-            continue;
-        *text = (struct text){text->at + len + 3, text->len - len - 3};
-        return schemes[i];
-    }
-    return "dns";
-}
-
 // Cuts what stands behind the last '%': an interface, or a server's name for TLS.
 static struct text without_zone(struct text host)
 {
@@ -303,7 +289,7 @@ static bool check_upstream(struct setup *setup, struct text upstream)
     struct text port = TEXT("");
     struct text host = upstream;
     struct arena *arena = setup->linter->arena;
-    const char *scheme = take_scheme(&host);
+    const char *scheme = corefile_take_transport(&host);
     struct text whole = host;
     bool is_old = setup_is_before(setup, with_bracketed_addresses);
     if (!whole.len && !is_old)
@@ -328,7 +314,7 @@ static bool check_upstream(struct setup *setup, struct text upstream)
 static bool check_scheme(struct setup *setup, struct text upstream)
 {
     struct text host = upstream;
-    const char *scheme = take_scheme(&host);
+    const char *scheme = corefile_take_transport(&host);
     bool knows_https = !setup_is_before(setup, with_https);
     if (!strcmp(scheme, "dns") || !strcmp(scheme, "tls") ||
         (!strcmp(scheme, "https") && knows_https))

@@ -39,6 +39,7 @@ static bool check_consolidate(struct setup *setup, const struct text *arguments,
     int64_t ns;
     bool has_level = false;
     bool shows_first = false;
+    bool knows_show_first = !setup_is_before(setup, (struct coredns_version){1, 14, 0});
     const char *fault = go_duration_error(setup->linter->arena, arguments[0], &ns);
     if (fault)
         return setup_fail_at(setup, "duration", "%s", fault);
@@ -52,7 +53,7 @@ static bool check_consolidate(struct setup *setup, const struct text *arguments,
         if (is_level && shows_first)
             return setup_fail_at(setup, "consolidate",
                                  "log level must come before show_first in consolidate");
-        if (!is_level && !text_is(arguments[i], "show_first"))
+        if (!is_level && (!knows_show_first || !text_is(arguments[i], "show_first")))
             return setup_fail_at(setup, "consolidate", "unknown option in consolidate: %.*s",
                                  TEXT_ARGS(arguments[i]));
         has_level = has_level || is_level;
@@ -151,7 +152,7 @@ static const struct option ready_options[] = {
      .min = 1,
      .max = 1,
      .check = check_monitor,
-     .since = {1, 12, 3}},
+     .since = {1, 12, 2}},
 };
 
 static bool check_ready(struct setup *setup)
@@ -164,8 +165,8 @@ static bool check_ready(struct setup *setup)
 }
 
 static const struct option prometheus_options[] = {
-    {.name = "runtime_metrics", .form = OPTION_NONE, .since = {1, 13, 0}},
-    {.name = "tls", .form = OPTION_ALL, .min = 1, .max = 1, .since = {1, 13, 0}},
+    {.name = "runtime_metrics", .form = OPTION_NONE, .since = {1, 14, 3}},
+    {.name = "tls", .form = OPTION_ALL, .min = 1, .max = 1, .since = {1, 14, 3}},
 };
 
 static bool check_prometheus(struct setup *setup)

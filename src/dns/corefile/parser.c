@@ -8,8 +8,6 @@
 // and snippets that are imported into it. Those that were taken form one list, which blocks and
 // directives point into. An import takes its own two tokens off that list again.
 
-enum { FILE_IMPORTS_MAX = 1000 };
-
 enum source_type { SOURCE_FILE, SOURCE_SNIPPET, SOURCE_TOKEN };
 struct source {
     enum source_type type;
@@ -290,7 +288,7 @@ static bool find_files(struct parser *parser, struct text text, struct corefile_
                              "the import of %s was not followed", pattern);
         return true;
     }
-    if (!world->files(world->context, parser->arena, importing, glob, files, count, &err))
+    if (!world->files(world->context, parser->arena, glob, files, count, &err))
         return fail(parser, "import-unreadable", "Could not import %s: %s", glob, err.text);
     return *count || is_missing(parser, pattern, glob);
 }
@@ -298,7 +296,7 @@ static bool find_files(struct parser *parser, struct text text, struct corefile_
 static bool import_files(struct parser *parser, struct text pattern, struct corefile_file **files,
                          size_t *count)
 {
-    if (parser->file_imports++ >= FILE_IMPORTS_MAX)
+    if (parser->file_imports++ >= COREFILE_EXPANSIONS_MAX)
         return fail(parser, "import-depth", "maximum file import depth (%d) exceeded",
                     COREFILE_EXPANSIONS_MAX);
     return find_files(parser, pattern, files, count);

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/test_arena.h"
 #include "dns/corefile/corefile.h"
 #include "dns/corefile/identity.h"
 
-static struct arena *arena;
 static struct corefile_problems problems;
 
 static struct text variable(void *context, struct text name)
@@ -24,11 +24,10 @@ static struct corefile_file imported[2];
 static size_t imported_count;
 static const char *asked_for;
 
-static bool files(void *context, struct arena *where, const char *importing, const char *pattern,
+static bool files(void *context, struct arena *where, const char *pattern,
                   struct corefile_file **out, size_t *count, struct error *err)
 {
     (void)context;
-    (void)importing;
     (void)where;
     asked_for = arena_copy_text(arena, pattern);
     if (strstr(pattern, "unreadable"))
@@ -192,6 +191,11 @@ static void files_are_imported_relative_to_the_file(void **state)
     assert_int_equal(problems.error_count, 0);
     ASSERT_REFUSED("import custom/none\n",
                    AT "1 - Error during parsing: File to import not found: custom/none");
+    imported[0] = (struct corefile_file){"/etc/coredns/self", TEXT("import self\n")};
+    imported_count = 1;
+    ASSERT_REFUSED("import self\n", "/etc/coredns/self:1 - Error during parsing: maximum file "
+                                    "import depth (10000) exceeded");
+    imported_count = 0;
     ASSERT_REFUSED("import unreadable\n", AT "1 - Error during parsing: Could not import "
                                              "/etc/coredns/unreadable: permission denied");
     ASSERT_REFUSED("import */*.server\n",
@@ -275,40 +279,23 @@ static void the_reload_hash_is_that_of_the_json_of_go(void **state)
                               "0258fd885b34575bfb3ba6da933b2864183f576b558b0e623d9dd96b022aa2e5");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    imported_count = 0;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(blanks_quotes_and_comments_part_tokens),
-        TEST(a_hash_within_a_token_eats_its_rest),
-        TEST(what_is_no_utf8_is_replaced),
-        TEST(blocks_have_addresses_and_directives),
-        TEST(a_last_brace_may_be_missing_behind_another),
-        TEST(a_block_without_zones_is_ignored_with_a_warning),
-        TEST(snippets_stand_where_they_are_imported),
-        TEST(files_are_imported_relative_to_the_file),
-        TEST(problems_name_the_file_that_was_imported),
-        TEST(variables_are_expanded),
-        TEST(offsets_find_a_token_in_its_text),
-        TEST(a_file_that_is_too_large_or_too_deep_is_refused),
-        TEST(a_config_id_is_hashed_over_zeroes_in_its_place),
-        TEST(the_reload_hash_is_that_of_the_json_of_go),
+        UNIT(blanks_quotes_and_comments_part_tokens),
+        UNIT(a_hash_within_a_token_eats_its_rest),
+        UNIT(what_is_no_utf8_is_replaced),
+        UNIT(blocks_have_addresses_and_directives),
+        UNIT(a_last_brace_may_be_missing_behind_another),
+        UNIT(a_block_without_zones_is_ignored_with_a_warning),
+        UNIT(snippets_stand_where_they_are_imported),
+        UNIT(files_are_imported_relative_to_the_file),
+        UNIT(problems_name_the_file_that_was_imported),
+        UNIT(variables_are_expanded),
+        UNIT(offsets_find_a_token_in_its_text),
+        UNIT(a_file_that_is_too_large_or_too_deep_is_refused),
+        UNIT(a_config_id_is_hashed_over_zeroes_in_its_place),
+        UNIT(the_reload_hash_is_that_of_the_json_of_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 #include <string.h>
 
+#include "base/test_arena.h"
 #include "dns/corefile/lint.h"
-
-static struct arena *arena;
 
 // All problems as CoreDNS prints them, a line each; of warnings the rule alone.
 static const char *lint_with(const struct corefile_lint_options *options, const char *text)
@@ -290,6 +289,18 @@ static void plugins_with_data_have_limits(void **state)
          "cache 900 a.example {\nsuccess 100 60 5\ndenial 9984 30\nprefetch 10 1m 10%\n"
          "serve_stale 1h verify\nservfail 5m\ndisable denial b.example\nkeepttl\n}",
          ""},
+        {NULL, "cache {\nserve_stale 1h verify 100ms 30s\nserve_stale_policy prefer_positive\n}",
+         ""},
+        {"1.14.6", "cache {\nserve_stale 1h verify 100ms 30s\n}",
+         "plugin/cache: " AT("3") COUNT_OF_ARGUMENTS "'30s'"},
+        {"1.14.3", "cache {\nserve_stale 1h verify 100ms\n}",
+         "plugin/cache: " AT("3") COUNT_OF_ARGUMENTS "'100ms'"},
+        {"1.12.1", "file db {\nfallthrough\n}",
+         "plugin/file: " AT("3") "unknown property 'fallthrough'"},
+        {"1.12.2", "file db {\nfallthrough\n}", ""},
+        {"1.14.5", "transfer {\nto *\nsource 192.0.2.1\n}", ""},
+        {"1.14.4", "transfer {\nto *\nsource 192.0.2.1\n}",
+         "plugin/transfer: " AT("4") "unknown property \"source\""},
         {NULL, "cache 0", "plugin/cache: cache TTL can not be zero or negative: 0"},
         {NULL, "cache {\nprefetch 10 1m 5%\n}",
          "plugin/cache: percentage should fall in range [10, 90]: 5"},
@@ -350,36 +361,20 @@ static void an_override_is_directives_alone(void **state)
                         AT("1") "Unknown directive 'a.example'");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    arena = arena_new();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(arena);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_version_is_read_from_a_tag_and_an_image),
-        TEST(directives_come_with_releases_and_builds),
-        TEST(addresses_are_names_and_networks),
-        TEST(zones_are_served_once_at_each_address),
-        TEST(forward_takes_up_to_fifteen_upstreams),
-        TEST(options_of_forward_have_their_arguments_and_releases),
-        TEST(kubernetes_serves_at_least_one_zone_of_names),
-        TEST(plugins_of_the_server_have_limits),
-        TEST(plugins_with_data_have_limits),
-        TEST(what_does_harm_is_warned_of),
-        TEST(an_override_is_directives_alone),
+        UNIT(a_version_is_read_from_a_tag_and_an_image),
+        UNIT(directives_come_with_releases_and_builds),
+        UNIT(addresses_are_names_and_networks),
+        UNIT(zones_are_served_once_at_each_address),
+        UNIT(forward_takes_up_to_fifteen_upstreams),
+        UNIT(options_of_forward_have_their_arguments_and_releases),
+        UNIT(kubernetes_serves_at_least_one_zone_of_names),
+        UNIT(plugins_of_the_server_have_limits),
+        UNIT(plugins_with_data_have_limits),
+        UNIT(what_does_harm_is_warned_of),
+        UNIT(an_override_is_directives_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
