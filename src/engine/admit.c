@@ -175,7 +175,7 @@ void engine_admit(struct engine *engine, const struct kind *kind, const struct v
     review.key =
         key_find(engine, review.controller, object_namespace(subject), object_name(subject));
     // What nobody has asked the store for may be there all the same.
-    if (input_is_known(engine, controller_of(&review), subject))
+    if (input_is_known(engine, &engine->controllers[review.controller], subject))
         review_judge(&review, level, findings);
     object_unref(subject);
 }

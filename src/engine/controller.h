@@ -24,6 +24,7 @@
 // A list of strings, collected by an index function: index keys or lookup keys.
 struct strings {
     struct arena *arena;
+    const void *settings; // the controller's, as in its snapshots
     const char **items;
     size_t count;
     size_t capacity;

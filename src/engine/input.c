@@ -41,16 +41,19 @@ static bool strings_has(const struct strings *strings, const char *text)
     return false;
 }
 
+typedef void lookup_call(const struct object *subject, struct strings *out);
+
 static bool is_by_identity(const struct input *input)
 {
     return input->lookup_keys && !input->index_keys;
 }
 
 // The index keys of an object in an input: by its index function, or its identity.
-static struct strings index_keys_of(struct engine *engine, const struct input *input,
-                                    const struct object *object)
+static struct strings index_keys_of(struct engine *engine, size_t controller,
+                                    const struct input *input, const struct object *object)
 {
-    struct strings out = {.arena = engine->arena};
+    struct strings out = {.arena = engine->arena,
+                          .settings = engine->controllers[controller].settings};
     struct text namespace_ = object_namespace(object);
     if (input->labels && !labels_match(input->labels, object_spec(object)))
         return out;
@@ -65,11 +68,10 @@ static struct strings index_keys_of(struct engine *engine, const struct input *i
     return out;
 }
 
-static struct strings lookup_keys_of(struct arena *arena,
-                                     void (*lookup_keys)(const struct object *, struct strings *),
-                                     const struct object *object)
+static struct strings lookup_keys_of(struct arena *arena, const struct controller_state *state,
+                                     lookup_call *lookup_keys, const struct object *object)
 {
-    struct strings out = {.arena = arena};
+    struct strings out = {.arena = arena, .settings = state->settings};
     if (object && lookup_keys)
         lookup_keys(object, &out);
     else if (object)
@@ -161,8 +163,6 @@ static void report_lookup(struct engine *engine, const struct input *input, cons
         store_want(engine->options.store, &key, is_wanted);
 }
 
-typedef void lookup_call(const struct object *subject, struct strings *out);
-
 // A key whose object is about to be replaced, by NULL: to go. NO_ID: none.
 struct changing {
     uint32_t key;
@@ -187,7 +187,8 @@ static void join_sweep(struct engine *engine, struct join_value *value, size_t c
         if (!object || engine->keys[value->keys[i]].controller != controller)
             continue;
         arena_reset(engine->scratch);
-        struct strings now = lookup_keys_of(engine->scratch, lookup_keys, object);
+        struct strings now =
+            lookup_keys_of(engine->scratch, &engine->controllers[controller], lookup_keys, object);
         bool is_double = false;
         for (size_t j = 0; j < kept && !is_double && kept < 64; j++)
             is_double = value->keys[j] == value->keys[i];
@@ -252,8 +253,9 @@ static void join_index(struct engine *engine, const struct lookup_input *lookup,
                        const struct object *old, const struct object *new_)
 {
     const struct changing changing = {id, new_};
-    struct strings before = lookup_keys_of(engine->arena, lookup->lookup_keys, old);
-    struct strings after = lookup_keys_of(engine->arena, lookup->lookup_keys, new_);
+    const struct controller_state *state = &engine->controllers[lookup->controller];
+    struct strings before = lookup_keys_of(engine->arena, state, lookup->lookup_keys, old);
+    struct strings after = lookup_keys_of(engine->arena, state, lookup->lookup_keys, new_);
     drop_lookups(engine, lookup, &before, &after, &changing);
     for (size_t i = 0; i < after.count; i++)
         if (!strings_has(&before, after.items[i]))
@@ -306,9 +308,9 @@ static void join_index_key(struct engine *engine, const struct lookup_input *loo
     struct strings before = {0};
     struct strings after = {0};
     if (old)
-        before = index_keys_of(engine, lookup->input, old);
+        before = index_keys_of(engine, lookup->controller, lookup->input, old);
     if (new_)
-        after = index_keys_of(engine, lookup->input, new_);
+        after = index_keys_of(engine, lookup->controller, lookup->input, new_);
     for (size_t i = 0; i < after.count; i++) {
         struct join_value *value = join_get(lookup->join, after.items[i]);
         mem_reserve(&value->objects, &value->object_capacity, value->object_count + 1);
@@ -361,7 +363,7 @@ static void wake_state(struct engine *engine, const struct object *object, bool 
             const struct input *input = &state->controller->inputs[i];
             if (input->kind != object->kind || (is_ours_alone && !input->reads_own_writes))
                 continue;
-            struct strings index_keys = index_keys_of(engine, input, object);
+            struct strings index_keys = index_keys_of(engine, c, input, object);
             for (size_t j = 0; j < index_keys.count; j++)
                 join_wake(engine, &state->joins[i], c, input->lookup_keys, index_keys.items[j]);
         }
@@ -442,17 +444,17 @@ static bool is_resolved(const struct store *store, const struct object_ref_key *
     return store_knows(store, key) || store_unreadable(store, key);
 }
 
-static bool is_each_wanted(struct engine *engine, const struct controller *controller,
+static bool is_each_wanted(struct engine *engine, const struct controller_state *state,
                            const struct object *subject,
                            bool (*is_so)(const struct store *store,
                                          const struct object_ref_key *key))
 {
-    for (size_t i = 0; i < controller->input_count; i++) {
-        const struct input *input = &controller->inputs[i];
+    for (size_t i = 0; i < state->controller->input_count; i++) {
+        const struct input *input = &state->controller->inputs[i];
         if (!is_by_identity(input))
             continue;
         arena_reset(engine->scratch);
-        struct strings keys = lookup_keys_of(engine->scratch, input->lookup_keys, subject);
+        struct strings keys = lookup_keys_of(engine->scratch, state, input->lookup_keys, subject);
         for (size_t j = 0; j < keys.count; j++) {
             struct object_ref_key key = identity_of(input->kind, keys.items[j]);
             if (key.name.at && !is_so(engine->options.store, &key))
@@ -462,16 +464,16 @@ static bool is_each_wanted(struct engine *engine, const struct controller *contr
     return true;
 }
 
-bool input_is_resolved(struct engine *engine, const struct controller *controller,
+bool input_is_resolved(struct engine *engine, const struct controller_state *state,
                        const struct object *subject)
 {
-    return is_each_wanted(engine, controller, subject, is_resolved);
+    return is_each_wanted(engine, state, subject, is_resolved);
 }
 
-bool input_is_known(struct engine *engine, const struct controller *controller,
+bool input_is_known(struct engine *engine, const struct controller_state *state,
                     const struct object *subject)
 {
-    return is_each_wanted(engine, controller, subject, store_knows);
+    return is_each_wanted(engine, state, subject, store_knows);
 }
 
 static int compare_age(const void *a, const void *b)
@@ -518,10 +520,12 @@ static void find_by_identity(struct engine *engine, const struct input *input, c
         found->unreadable = arena_copy_text(engine->arena, why);
 }
 
-static struct input_objects input_one(struct engine *engine, struct join *join,
-                                      const struct input *input, const struct object *subject)
+static struct input_objects input_one(struct engine *engine, struct controller_state *state,
+                                      size_t at, const struct object *subject)
 {
-    struct strings keys = lookup_keys_of(engine->arena, input->lookup_keys, subject);
+    struct join *join = &state->joins[at];
+    const struct input *input = &state->controller->inputs[at];
+    struct strings keys = lookup_keys_of(engine->arena, state, input->lookup_keys, subject);
     const char *unread = input_why_unread(engine, input->kind);
     struct found found = {.arena = engine->arena};
     found.unreadable = unread ? arena_copy_text(engine->arena, unread) : NULL;
@@ -540,10 +544,11 @@ static struct input_objects input_one(struct engine *engine, struct join *join,
                                   !unread && kind_is_synced(engine, input->kind), found.unreadable};
 }
 
-static void fill_backends(struct engine *engine, const struct controller *controller,
+static void fill_backends(struct engine *engine, const struct controller_state *state,
                           const struct object *subject, struct snapshot *snapshot)
 {
-    struct strings keys = lookup_keys_of(engine->arena, controller->backends->lookup_keys, subject);
+    struct strings keys =
+        lookup_keys_of(engine->arena, state, state->controller->backends->lookup_keys, subject);
     const struct backend_view **views = arena_alloc(engine->arena, keys.count + 1, sizeof *views);
     for (size_t i = 0; i < keys.count; i++) {
         const struct backend *backend = backend_find(engine, keys.items[i]);
@@ -580,11 +585,10 @@ void input_fill(struct engine *engine, size_t at, struct snapshot *snapshot)
     struct input_objects *input_objects =
         arena_new_array(engine->arena, struct input_objects, controller->input_count + 1);
     for (size_t i = 0; i < controller->input_count; i++)
-        input_objects[i] =
-            input_one(engine, &state->joins[i], &controller->inputs[i], snapshot->subject);
+        input_objects[i] = input_one(engine, state, i, snapshot->subject);
     snapshot->inputs = input_objects;
     if (controller->backends)
-        fill_backends(engine, controller, snapshot->subject, snapshot);
+        fill_backends(engine, state, snapshot->subject, snapshot);
     else if (engine->controllers[state->opener].controller->open)
         fill_opened(engine, state->opener, snapshot);
 }

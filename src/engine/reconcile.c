@@ -311,7 +311,7 @@ void reconcile_key(struct engine *engine, uint32_t id)
     struct decision decision = {0};
     char trace[33];
     if (!input_is_synced(engine, state->controller) ||
-        !input_is_resolved(engine, state->controller, key_subject(&engine->keys[id])))
+        !input_is_resolved(engine, state, key_subject(&engine->keys[id])))
         return;
     if (is_left_to_guard(engine, id)) {
         leave_to_guard(engine, id);

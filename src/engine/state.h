@@ -419,10 +419,10 @@ const char *input_why_unread(const struct engine *engine, const struct kind *kin
 bool input_is_synced(const struct engine *engine, const struct controller *controller);
 // True if the store has read each object that the subject looks up by identity, or has a reason why
 // it can't.
-bool input_is_resolved(struct engine *engine, const struct controller *controller,
+bool input_is_resolved(struct engine *engine, const struct controller_state *state,
                        const struct object *subject);
 // True if the store has read each object that the subject looks up by identity.
-bool input_is_known(struct engine *engine, const struct controller *controller,
+bool input_is_known(struct engine *engine, const struct controller_state *state,
                     const struct object *subject);
 
 // configured_backends.c: backends that stand in settings.
