@@ -1,0 +1,117 @@
+#include "kinds/dns/dns_body.h"
+
+static const char *const states[] = {"Serving", "LastGood", "Refused"};
+
+// Where each text of the config stands: one table for both directions.
+static const struct config_text {
+    const char *key;
+    size_t offset;
+} config_texts[] = {
+    {"id", offsetof(struct dns_config, id)},
+    {"sha256", offsetof(struct dns_config, sha256)},
+    {"configMap", offsetof(struct dns_config, config_map)},
+    {"mode", offsetof(struct dns_config, mode)},
+    {"layout", offsetof(struct dns_config, layout)},
+    {"corednsVersion", offsetof(struct dns_config, version)},
+};
+
+static struct text *config_text(struct dns_config *config, size_t at)
+{
+    return (struct text *)((char *)config + config_texts[at].offset);
+}
+
+static struct value *text_or_null(struct arena *arena, struct text text)
+{
+    return text.len ? value_make_text(arena, text) : value_make(arena, VALUE_NULL);
+}
+
+static struct value *config_encode(struct arena *arena, struct dns_config config)
+{
+    if (!config.id.len)
+        return value_make(arena, VALUE_NULL);
+    struct value *map = value_make(arena, VALUE_MAP);
+    for (size_t i = 0; i < COUNT_OF(config_texts); i++)
+        value_set(map, text_of(config_texts[i].key), text_or_null(arena, *config_text(&config, i)));
+    value_set(map, TEXT("since"), status_time_make(arena, config.since_s));
+    return map;
+}
+
+static struct value *forwarder_encode(struct arena *arena, const struct dns_forwarder *forwarder)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_set(map, TEXT("zone"), value_make_text(arena, forwarder->zone));
+    value_put_text(arena, map, "source", forwarder->source);
+    value_put_text(arena, map, "state", states[forwarder->state]);
+    if (forwarder->reason)
+        value_put_text(arena, map, "reason", reason_name(forwarder->reason));
+    if (forwarder->message)
+        value_put_text(arena, map, "message", forwarder->message);
+    return map;
+}
+
+static struct value *forwarders_encode(struct arena *arena, const struct dns_status *status)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < status->forwarder_count && i < DNS_FORWARDERS_MAX; i++)
+        value_append(list, forwarder_encode(arena, &status->forwarders[i]));
+    return list;
+}
+
+static struct value *pods_encode(struct arena *arena, const struct dns_status *status)
+{
+    const struct dns_pods *pods = &status->pods;
+    if (!status->has_pods)
+        return value_make(arena, VALUE_NULL);
+    struct value *map = value_make(arena, VALUE_MAP);
+    struct value *stale = value_make(arena, VALUE_LIST);
+    value_put_int(arena, map, "desired", pods->desired);
+    value_put_int(arena, map, "current", pods->current);
+    value_put_int(arena, map, "old", pods->old);
+    value_put_int(arena, map, "silent", pods->silent);
+    for (size_t i = 0; i < pods->stale_count; i++)
+        value_append(stale, value_make_text(arena, pods->stale[i]));
+    value_set(map, TEXT("stale"), stale);
+    return map;
+}
+
+// clusterIP and clusterDomain are never null: OpenShift's schema requires them.
+const struct value *dns_status_encode(struct arena *arena, const struct dns_status *status)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_set(map, TEXT("clusterIP"), value_make_text(arena, status->cluster_ip));
+    value_set(map, TEXT("clusterDomain"), value_make_text(arena, status->cluster_domain));
+    value_put_int(arena, map, "observedGeneration", status->observed_generation);
+    value_set(map, TEXT("config"), config_encode(arena, status->config));
+    value_set(map, TEXT("forwarders"), forwarders_encode(arena, status));
+    value_put_int(arena, map, "forwardersTotal", (int64_t)status->forwarders_total);
+    value_set(map, TEXT("pods"), pods_encode(arena, status));
+    value_set(map, TEXT("conditions"), conditions_encode(arena, &status->conditions));
+    return map;
+}
+
+// ---- reading back -------------------------------------------------------------------------------
+
+void dns_pack_managed(const struct value *object, struct pack_writer *out)
+{
+    struct conditions conditions;
+    const struct value *config = value_at(object, "status.config", NULL);
+    conditions_decode(&conditions, value_list_at(object, "status.conditions"), dns_condition_types);
+    for (size_t i = 0; i < COUNT_OF(config_texts); i++)
+        pack_text(out, value_text_at(config, config_texts[i].key));
+    pack_signed(out, status_time_at(config, "since"));
+    pack_signed(out, value_int_at(object, "status.observedGeneration", 0));
+    conditions_pack(out, &conditions, dns_condition_types, 0);
+}
+
+void dns_status_unpack(struct text spec, struct text ours, struct dns_status *out)
+{
+    *out = (struct dns_status){0};
+    if (!ours.len)
+        return;
+    struct pack_reader in = pack_open_behind(spec, ours);
+    for (size_t i = 0; i < COUNT_OF(config_texts); i++)
+        *config_text(&out->config, i) = unpack_text(&in);
+    out->config.since_s = unpack_signed(&in);
+    out->observed_generation = unpack_signed(&in);
+    conditions_unpack(&in, &out->conditions, dns_condition_types, 0);
+}

@@ -1,0 +1,313 @@
+#include "kinds/dns/dns_body.h"
+
+enum { LABELS_MAX = 64, TOLERATIONS_MAX = 64, UPSTREAMS_MAX = 15 };
+
+static const char *const log_levels[] = {"Normal", "Debug", "Trace", NULL};
+static const char *const management_states[] = {"",      "Managed", "Unmanaged",
+                                                "Force", "Removed", NULL};
+static const char *const operators[] = {"", "Exists", "Equal", NULL};
+static const char *const effects[] = {"", "NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
+static const char *const states[] = {"Serving", "LastGood", "Refused", NULL};
+
+const char *const dns_condition_types[] = {"Available",        "Progressing", "Degraded",
+                                           "Upgradeable",      "Accepted",    "Converged",
+                                           "UpstreamsHealthy", NULL};
+
+#define TRANSPORT_FIELDS(parent)                                                                   \
+    {.path = parent ".transportConfig", .type = FIELD_MAP, .doc = "How the servers are reached."}, \
+        {.path = parent ".transportConfig.transport",                                              \
+         .type = FIELD_TEXT,                                                                       \
+         .doc = "TLS or Cleartext; Cleartext when absent or empty."},                              \
+        {.path = parent ".transportConfig.tls",                                                    \
+         .type = FIELD_MAP,                                                                        \
+         .flags = FIELD_NULLABLE,                                                                  \
+         .doc = "Required, and only allowed, when transport is TLS."},                             \
+        {.path = parent ".transportConfig.tls.serverName",                                         \
+         .type = FIELD_TEXT,                                                                       \
+         .doc = "The name that the certificates of the servers have."},                            \
+        {.path = parent ".transportConfig.tls.caBundle",                                           \
+         .type = FIELD_MAP,                                                                        \
+         .doc = "Whom to trust; the system's authorities when absent."},                           \
+    {                                                                                              \
+        .path = parent ".transportConfig.tls.caBundle.name", .type = FIELD_TEXT,                   \
+        .doc = "ConfigMap in the namespace of --ca-namespace whose key ca-bundle.crt has PEM."     \
+    }
+
+#define CACHE_FIELDS(parent, what)                                                                 \
+    {.path = parent, .type = FIELD_MAP, .doc = (what)},                                            \
+        {.path = parent ".positiveTTL",                                                            \
+         .type = FIELD_TEXT,                                                                       \
+         .doc = "How long an answer with records is kept at most, such as 15m; 900s when "         \
+                "absent."},                                                                        \
+    {                                                                                              \
+        .path = parent ".negativeTTL", .type = FIELD_TEXT,                                         \
+        .doc = "How long an answer without records is kept at most; 30s when absent."              \
+    }
+
+#define PLUGIN_FIELDS(parent, what)                                                                \
+    {.path = parent, .type = FIELD_LIST, .doc = (what)},                                           \
+        {.path = parent "[]", .type = FIELD_MAP, .doc = "One zone."},                              \
+        {.path = parent "[].domain", .type = FIELD_TEXT, .doc = "The zone."},                      \
+        {.path = parent "[].nameservers",                                                          \
+         .type = FIELD_LIST,                                                                       \
+         .doc = "The servers that are asked: 1 to 15 of IP, IPv4:PORT or [IPv6]:PORT."},           \
+        {.path = parent "[].nameservers[]", .type = FIELD_TEXT, .doc = "One server."},             \
+        {.path = parent "[].nameServers",                                                          \
+         .type = FIELD_LIST,                                                                       \
+         .doc = "The same in another spelling."},                                                  \
+        {.path = parent "[].nameServers[]", .type = FIELD_TEXT, .doc = "One server."},             \
+    {                                                                                              \
+        .path = parent "[].policy", .type = FIELD_TEXT,                                            \
+        .doc = "Random, RoundRobin or Sequential; Random when absent."                             \
+    }
+
+#define FORWARD "spec.servers[].forwardPlugin"
+#define OPTIONS FORWARD ".options"
+#define RESOLVERS "spec.upstreamResolvers"
+
+static const struct field fields[] = {
+    {.path = "spec", .type = FIELD_MAP, .doc = "How the cluster's DNS forwards."},
+    {.path = "spec.servers",
+     .type = FIELD_LIST,
+     .doc = "Zones that are asked of other servers. The longest zone that a name lies in counts."},
+    {.path = "spec.servers[]", .type = FIELD_MAP, .doc = "Zones with the same servers."},
+    {.path = "spec.servers[].name",
+     .type = FIELD_TEXT,
+     .doc = "A name for people; it becomes a comment in the Corefile."},
+    {.path = "spec.servers[].zones", .type = FIELD_LIST, .doc = "The zones; at least one."},
+    {.path = "spec.servers[].zones[]",
+     .type = FIELD_TEXT,
+     .doc = "A subdomain (RFC 1123), or a network whose reverse zones are meant, such as "
+            "10.0.0.0/24."},
+    {.path = FORWARD, .type = FIELD_MAP, .doc = "Who is asked, and how."},
+    {.path = FORWARD ".upstreams",
+     .type = FIELD_LIST,
+     .doc = "The servers that are asked: 1 to 15 of IP, IPv4:PORT or [IPv6]:PORT."},
+    {.path = FORWARD ".upstreams[]", .type = FIELD_TEXT, .doc = "One server."},
+    {.path = FORWARD ".policy",
+     .type = FIELD_TEXT,
+     .fallback = "Random",
+     .doc = "In which order: Random, RoundRobin or Sequential."},
+    {.path = FORWARD ".protocolStrategy",
+     .type = FIELD_TEXT,
+     .doc = "TCP asks by TCP alone; empty as the client asked."},
+    TRANSPORT_FIELDS(FORWARD),
+    {.path = OPTIONS, .type = FIELD_MAP, .doc = "Beyond OpenShift's fields; all may be absent."},
+    {.path = OPTIONS ".except",
+     .type = FIELD_LIST,
+     .doc = "Names below the zones that are not asked of the servers."},
+    {.path = OPTIONS ".except[]", .type = FIELD_TEXT, .doc = "One name."},
+    {.path = OPTIONS ".preferUDP",
+     .type = FIELD_BOOL,
+     .doc = "Asks by UDP first, also when the client used TCP."},
+    {.path = OPTIONS ".expire",
+     .type = FIELD_TEXT,
+     .doc = "After how long an unused connection is closed, such as 10s."},
+    {.path = OPTIONS ".maxFails",
+     .type = FIELD_INT,
+     .flags = FIELD_UINT32,
+     .doc = "After how many failed checks a server is not asked; 0: it always is."},
+    {.path = OPTIONS ".healthCheck",
+     .type = FIELD_MAP,
+     .doc = "How a server that failed is checked."},
+    {.path = OPTIONS ".healthCheck.interval",
+     .type = FIELD_TEXT,
+     .doc = "How often, such as 0.5s."},
+    {.path = OPTIONS ".healthCheck.noRecursion",
+     .type = FIELD_BOOL,
+     .doc = "Checks without asking for recursion."},
+    {.path = OPTIONS ".healthCheck.domain",
+     .type = FIELD_TEXT,
+     .doc = "Which name is asked for; the root when absent."},
+    {.path = OPTIONS ".maxConcurrent",
+     .type = FIELD_INT,
+     .flags = FIELD_UINT32,
+     .doc = "How many queries are under way at once; more are answered with REFUSED."},
+    {.path = OPTIONS ".failover",
+     .type = FIELD_LIST,
+     .doc = "Response codes after which the next server is asked (CoreDNS 1.13.0)."},
+    {.path = OPTIONS ".failover[]", .type = FIELD_TEXT, .doc = "One code, such as SERVFAIL."},
+    CACHE_FIELDS("spec.servers[].cache", "The cache of these zones."),
+    {.path = "spec.servers[].cache.serveStale",
+     .type = FIELD_TEXT,
+     .doc = "For how long answers are given beyond their time while no server answers."},
+    {.path = "spec.servers[].filterAAAA",
+     .type = FIELD_BOOL,
+     .doc = "Answers queries for AAAA records with none."},
+
+    {.path = "spec.pluginConfig",
+     .type = FIELD_MAP,
+     .doc = "Plugins of CoreDNS as the first draft of this API had them; the same as servers."},
+    PLUGIN_FIELDS("spec.pluginConfig.forwardPlugins", "Zones that are asked of other servers."),
+    PLUGIN_FIELDS("spec.pluginConfig.forwardPlugin", "The same in another spelling."),
+
+    {.path = RESOLVERS,
+     .type = FIELD_MAP,
+     .doc = "Who is asked for all other names; /etc/resolv.conf of the node when absent."},
+    {.path = RESOLVERS ".upstreams",
+     .type = FIELD_LIST,
+     .max = UPSTREAMS_MAX,
+     .doc = "The servers that are asked."},
+    {.path = RESOLVERS ".upstreams[]", .type = FIELD_MAP, .doc = "One server."},
+    {.path = RESOLVERS ".upstreams[].type",
+     .type = FIELD_TEXT,
+     .flags = FIELD_REQUIRED,
+     .doc = "SystemResolvConf, which is /etc/resolv.conf, or Network."},
+    {.path = RESOLVERS ".upstreams[].address",
+     .type = FIELD_TEXT,
+     .doc = "Address of a server of type Network."},
+    {.path = RESOLVERS ".upstreams[].port",
+     .type = FIELD_INT,
+     .fallback = "53",
+     .doc = "Its port."},
+    {.path = RESOLVERS ".policy",
+     .type = FIELD_TEXT,
+     .fallback = "Sequential",
+     .doc = "In which order: Random, RoundRobin or Sequential."},
+    {.path = RESOLVERS ".protocolStrategy",
+     .type = FIELD_TEXT,
+     .doc = "TCP asks by TCP alone; empty as the client asked."},
+    TRANSPORT_FIELDS(RESOLVERS),
+
+    CACHE_FIELDS("spec.cache", "The cache of all zones."),
+    {.path = "spec.logLevel",
+     .type = FIELD_TEXT,
+     .choices = log_levels,
+     .fallback = "Normal",
+     .doc = "What CoreDNS logs: Normal errors, Debug denials, too, Trace all queries."},
+    {.path = "spec.operatorLogLevel",
+     .type = FIELD_TEXT,
+     .choices = log_levels,
+     .fallback = "Normal",
+     .doc = "Accepted, and not used: --log-level says what Signpost logs."},
+    {.path = "spec.managementState",
+     .type = FIELD_TEXT,
+     .choices = management_states,
+     .doc = "Unmanaged: only the status is kept true. Force and Removed count as Managed."},
+    {.path = "spec.nodePlacement", .type = FIELD_MAP, .doc = "On which nodes CoreDNS runs."},
+    {.path = "spec.nodePlacement.nodeSelector",
+     .type = FIELD_TEXT_MAP,
+     .max = LABELS_MAX,
+     .doc = "Labels of these nodes; kubernetes.io/os: linux when empty."},
+    {.path = "spec.nodePlacement.tolerations",
+     .type = FIELD_LIST,
+     .max = TOLERATIONS_MAX,
+     .doc = "Taints that do not keep it away; node-role.kubernetes.io/master when empty."},
+    {.path = "spec.nodePlacement.tolerations[]", .type = FIELD_MAP, .doc = "One toleration."},
+    {.path = "spec.nodePlacement.tolerations[].key",
+     .type = FIELD_TEXT,
+     .doc = "Key of the taint; all when empty."},
+    {.path = "spec.nodePlacement.tolerations[].operator",
+     .type = FIELD_TEXT,
+     .choices = operators,
+     .doc = "Exists or Equal; Equal when absent."},
+    {.path = "spec.nodePlacement.tolerations[].value",
+     .type = FIELD_TEXT,
+     .doc = "Value of the taint, with Equal."},
+    {.path = "spec.nodePlacement.tolerations[].effect",
+     .type = FIELD_TEXT,
+     .choices = effects,
+     .doc = "Effect of the taint; all when empty."},
+    {.path = "spec.nodePlacement.tolerations[].tolerationSeconds",
+     .type = FIELD_INT,
+     .flags = FIELD_INT64,
+     .doc = "For how long NoExecute is tolerated; for ever when absent."},
+
+    {.path = "status", .type = FIELD_MAP, .flags = FIELD_NULLABLE, .doc = "What became of it."},
+    {.path = "status.clusterIP",
+     .type = FIELD_TEXT,
+     .doc = "Address at which Pods reach the cluster's DNS."},
+    {.path = "status.clusterDomain", .type = FIELD_TEXT, .doc = "Domain of Services and Pods."},
+    {.path = "status.observedGeneration",
+     .type = FIELD_INT,
+     .flags = FIELD_INT64,
+     .doc = "Generation that this status speaks of."},
+    {.path = "status.config", .type = FIELD_MAP, .doc = "The Corefile that is to be run."},
+    {.path = "status.config.id",
+     .type = FIELD_TEXT,
+     .doc = "Its config id: a Pod that runs it answers version.bind (CH TXT) with it."},
+    {.path = "status.config.sha256", .type = FIELD_TEXT, .doc = "SHA-256 of its text."},
+    {.path = "status.config.configMap",
+     .type = FIELD_TEXT,
+     .doc = "Where it stands: NAMESPACE/NAME, or a path."},
+    {.path = "status.config.mode",
+     .type = FIELD_TEXT,
+     .doc = "What of CoreDNS is ours: owned, adopted, import or file."},
+    {.path = "status.config.layout", .type = FIELD_TEXT, .doc = "plain or openshift."},
+    {.path = "status.config.since",
+     .type = FIELD_TEXT,
+     .flags = FIELD_TIME,
+     .doc = "Since when this one is wanted."},
+    {.path = "status.config.corednsVersion",
+     .type = FIELD_TEXT,
+     .doc = "Release of CoreDNS for which it was checked."},
+    {.path = "status.forwarders",
+     .type = FIELD_LIST,
+     .doc = "The zones, at most 100 of them, those that are not served as written first."},
+    {.path = "status.forwarders[]", .type = FIELD_MAP, .doc = "One zone."},
+    {.path = "status.forwarders[].zone", .type = FIELD_TEXT, .doc = "Its name."},
+    {.path = "status.forwarders[].source",
+     .type = FIELD_TEXT,
+     .doc = "The object and the field that name it."},
+    {.path = "status.forwarders[].state",
+     .type = FIELD_TEXT,
+     .choices = states,
+     .doc = "Serving; LastGood: as it was before a fault; Refused: not at all."},
+    {.path = "status.forwarders[].reason", .type = FIELD_TEXT, .doc = "Why, as one word."},
+    {.path = "status.forwarders[].message", .type = FIELD_TEXT, .doc = "Why, for people."},
+    {.path = "status.forwardersTotal",
+     .type = FIELD_INT,
+     .doc = "How many zones there are in all."},
+    {.path = "status.pods", .type = FIELD_MAP, .doc = "What the Pods of CoreDNS run."},
+    {.path = "status.pods.desired", .type = FIELD_INT, .doc = "How many there are to be."},
+    {.path = "status.pods.current", .type = FIELD_INT, .doc = "How many run this Corefile."},
+    {.path = "status.pods.old", .type = FIELD_INT, .doc = "How many run another one of ours."},
+    {.path = "status.pods.silent", .type = FIELD_INT, .doc = "How many do not answer."},
+    {.path = "status.pods.stale",
+     .type = FIELD_LIST,
+     .doc = "Names of those that do not run it, 10 of them."},
+    {.path = "status.pods.stale[]", .type = FIELD_TEXT, .doc = "One name."},
+    CONDITION_FIELDS("Available, Progressing, Degraded, Upgradeable, Accepted, Converged, "
+                     "UpstreamsHealthy."),
+};
+
+static const struct kind_column columns[] = {
+    {"Accepted", "string", ".status.conditions[?(@.type==\"Accepted\")].status", 0},
+    {"Converged", "string", ".status.conditions[?(@.type==\"Converged\")].status", 0},
+    {"Zones", "integer", ".status.forwardersTotal", 0},
+    {"Config", "string", ".status.config.id", 1},
+    {"Age", "date", ".metadata.creationTimestamp", 0},
+};
+
+static const char *const right_when[] = {"Accepted=True", "Degraded=False", "Converged=True", NULL};
+
+static void write_summary(const struct value *object, struct buffer *out)
+{
+    size_t count = value_count(value_list_at(object, "spec.servers")) +
+                   value_count(value_list_at(object, "spec.pluginConfig.forwardPlugins")) +
+                   value_count(value_list_at(object, "spec.pluginConfig.forwardPlugin"));
+    buffer_printf(out, "%zu forwarder%s", count, count == 1 ? "" : "s");
+}
+
+const struct kind dns_kind = {
+    .group = OPERATOR_GROUP,
+    .version = "v1",
+    .name = "DNS",
+    .plural = "dnses",
+    .singular = "dns",
+    .has_status = true,
+    .is_lenient = true,
+    .condition_types = dns_condition_types,
+    .right_when = right_when,
+    .read_role = "view",
+    .change_role = "admin",
+    .fields = fields,
+    .field_count = COUNT_OF(fields),
+    .columns = columns,
+    .column_count = COUNT_OF(columns),
+    .doc = "Which zones the cluster's DNS asks of which servers.",
+    .pack_spec = dns_pack_spec,
+    .pack_managed = dns_pack_managed,
+    .validate = dns_validate,
+    .write_summary = write_summary,
+};
