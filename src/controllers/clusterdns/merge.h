@@ -1,0 +1,62 @@
+#pragma once
+
+#include "dns/corefile/corefile.h"
+#include "dns/corefile/render.h"
+#include "kinds/dns/dns_kind.h"
+
+// What all DNS objects come to together: the input of the Corefile, and for each zone whether it is
+// served as its object says. Pure; all of it lives in the arena.
+
+// Objects in the order in which their zones count: the main one, then fragments by age and name.
+struct merge_object {
+    struct text name;
+    struct dns_spec spec;
+};
+
+// The authorities that an entry names.
+enum bundle_state { BUNDLE_FOUND, BUNDLE_MISSING, BUNDLE_INVALID, BUNDLE_UNSUPPORTED };
+struct merge_bundles {
+    const void *context;
+    // `version` is the resourceVersion of one that is found; `why` says what is wrong with it.
+    enum bundle_state (*find)(const void *context, struct text name, struct text *version,
+                              const char **why);
+};
+
+struct merge_settings {
+    enum corefile_layout layout;
+    uint16_t port;
+    struct text metrics_address;
+    struct dns_context context;
+    struct merge_bundles bundles;
+    // NULL, or why upstreamResolvers can't be served here.
+    const char *no_resolvers;
+    // The zone is served by a block that is not ours: a text that says where, or NULL.
+    const char *(*foreign_owner)(const void *context, struct text zone);
+    const void *foreign_context;
+    const struct corefile *live; // what runs now, for entries that turned bad; or NULL
+};
+
+struct merge_outcome { // of one object
+    size_t first_forwarder;
+    size_t forwarder_count;
+    size_t bad_count;         // forwarders that are not served as written, faults without a zone
+    const char *fault_text;   // the first faults, joined; NULL: there are none
+    const char *warning_text; // the same of warnings
+};
+
+struct merged {
+    struct corefile_input input;
+    bool is_root_changed; // the upstreams of the root differ from the default, /etc/resolv.conf
+    struct dns_forwarder *forwarders; // by object, in the order of its entries
+    size_t forwarder_count;
+    struct merge_outcome *outcomes; // one for each object
+    // Bundles that entries use, each once.
+    struct text *bundles;
+    size_t bundle_count;
+};
+void merge(struct arena *arena, const struct merge_settings *settings,
+           const struct merge_object *objects, size_t count, struct merged *out);
+
+// "/etc/pki/SERVERNAME-ca-NAME-VERSION": where the Pods have a bundle.
+const char *merge_bundle_path(struct arena *arena, struct text server_name, struct text name,
+                              struct text version);
