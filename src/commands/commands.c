@@ -7,15 +7,31 @@ extern const struct command check_command, help_command, manifests_command, plan
     plan_approve_command, plan_command, provider_command, run_command, status_command,
     version_command, zone_check_command, zone_diff_command, zone_render_command,
     import_zone_command, import_pihole_command, corefile_check_command, corefile_id_command,
-    corefile_hash_command;
+    corefile_hash_command, corefile_render_command, corefile_diff_command, corefile_convert_command;
 
 // In the order of help.
 const struct command *const commands[] = {
-    &run_command,           &check_command,          &status_command,      &plan_command,
-    &plan_apply_command,    &plan_approve_command,   &provider_command,    &manifests_command,
-    &zone_check_command,    &zone_diff_command,      &zone_render_command, &import_zone_command,
-    &import_pihole_command, &corefile_check_command, &corefile_id_command, &corefile_hash_command,
-    &version_command,       &help_command,
+    &run_command,
+    &check_command,
+    &status_command,
+    &plan_command,
+    &plan_apply_command,
+    &plan_approve_command,
+    &provider_command,
+    &manifests_command,
+    &zone_check_command,
+    &zone_diff_command,
+    &zone_render_command,
+    &import_zone_command,
+    &import_pihole_command,
+    &corefile_check_command,
+    &corefile_id_command,
+    &corefile_hash_command,
+    &corefile_render_command,
+    &corefile_diff_command,
+    &corefile_convert_command,
+    &version_command,
+    &help_command,
 };
 const size_t command_count = COUNT_OF(commands);
 

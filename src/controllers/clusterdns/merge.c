@@ -338,6 +338,8 @@ static void serve_entry(struct merging *merging, const struct dns_server *server
         return;
     struct corefile_entry *entry = add_entry(merging);
     translate_server(merging, server, entry);
+    if (!entry->name.len && !is_verbatim(merging))
+        entry->name = zones[0];
     entry->zones = zones;
     entry->zone_count = count;
 }

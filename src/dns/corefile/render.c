@@ -4,7 +4,7 @@
 
 enum { INDENT = 4, BUFSIZE = 1232, DENIAL_CAPACITY = 9984, LAMEDUCK_S = 20 };
 
-static const char no_id[] = "0000000000000000";
+const char corefile_no_id[CONFIG_ID_LEN + 1] = "0000000000000000";
 static const char *const policies[] = {"random", "round_robin", "sequential"};
 static const char *const classes[] = {"class error", "class denial error", "class all"};
 
@@ -150,7 +150,7 @@ static void render_root(struct buffer *out, const struct corefile_input *input)
     line(out, 0, "}");
 }
 
-static void render_last(struct buffer *out, const struct corefile_input *input, const char *id)
+void corefile_render_last(struct buffer *out, const struct corefile_input *input, const char *id)
 {
     if (input->layout == COREFILE_OPENSHIFT) {
         line(out, 0, "hostname.bind:%u {", input->port);
@@ -170,8 +170,8 @@ void corefile_render(struct buffer *out, const struct corefile_input *input,
         corefile_render_entry(out, input, &input->entries[i]);
     render_root(out, input);
     size_t last = out->len;
-    render_last(out, input, no_id);
+    corefile_render_last(out, input, corefile_no_id);
     config_id_of((struct text){out->at + start, out->len - start}, id);
     out->len = last;
-    render_last(out, input, id);
+    corefile_render_last(out, input, id);
 }

@@ -74,6 +74,9 @@ void corefile_render(struct buffer *out, const struct corefile_input *input,
 // Appends the server block of one entry alone.
 void corefile_render_entry(struct buffer *out, const struct corefile_input *input,
                            const struct corefile_entry *entry);
+// Appends the last block alone: the one that answers with the id, or a text as long.
+void corefile_render_last(struct buffer *out, const struct corefile_input *input, const char *id);
+extern const char corefile_no_id[CONFIG_ID_LEN + 1]; // zeroes: in their place an id is hashed
 // Appends the line or the block of `forward`, indented by so many levels.
 void corefile_render_forward(struct buffer *out, const struct corefile_forward *forward,
                              unsigned level);

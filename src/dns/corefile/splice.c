@@ -157,7 +157,6 @@ static bool has_zone(struct arena *arena, const struct corefile_owned *owned, st
     return false;
 }
 
-// All zones of the block are those of `owned`: one that somebody added to it makes it theirs.
 static bool is_block_of(struct arena *arena, const struct corefile_block *block,
                         const struct corefile_owned *owned)
 {
@@ -170,6 +169,16 @@ static bool is_block_of(struct arena *arena, const struct corefile_block *block,
                 return false;
     }
     return block->key_count > 0;
+}
+
+bool corefile_is_owned(const struct corefile_block *block, const struct corefile_owned *owned,
+                       size_t count)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    for (size_t i = 0; i < count; i++)
+        if (is_block_of(arena, block, &owned[i]))
+            return true;
+    return false;
 }
 
 static void remove_owned(struct edits *edits, const struct corefile_splice *splice)

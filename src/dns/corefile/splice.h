@@ -36,6 +36,9 @@ void corefile_splice(struct buffer *out, const struct corefile_splice *splice);
 // The server block that serves a zone on plain DNS, or NULL; *port is its port (0: none given).
 const struct corefile_block *corefile_find_zone(const struct corefile *corefile, struct text zone,
                                                 uint16_t *port);
+// Are all zones of the block those of one of `owned`? One that somebody added makes it theirs.
+bool corefile_is_owned(const struct corefile_block *block, const struct corefile_owned *owned,
+                       size_t count);
 // The octets of a server block with the comment of that name above it.
 struct text corefile_block_text(const struct corefile *corefile, const struct corefile_block *block,
                                 struct text name);

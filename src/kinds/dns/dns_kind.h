@@ -188,6 +188,7 @@ struct dns_forwarder { // a zone of some entry
     enum reason reason;
     const char *message;
 };
+enum { DNS_PROVED_MAX = 2 };
 struct dns_config { // the Corefile that is wanted; absent texts: none
     struct text id;
     struct text sha256;
@@ -195,7 +196,14 @@ struct dns_config { // the Corefile that is wanted; absent texts: none
     struct text mode;
     struct text layout;
     struct text version;
-    int64_t since_s; // Unix: since when this one is wanted
+    int64_t since_s;     // Unix: since when this one is wanted
+    struct text refused; // id of the one that CoreDNS refused last, until another one is wanted
+    struct text refusal; // what CoreDNS said of it
+    // Ids of those that all Pods ran, the last one first.
+    struct text proved[DNS_PROVED_MAX];
+    size_t proved_count;
+    const struct text *bundles; // names of the ConfigMaps of authorities that entries name
+    size_t bundle_count;
 };
 enum { DNS_STALE_MAX = 10, DNS_FORWARDERS_MAX = 100 };
 struct dns_pods {
@@ -222,4 +230,5 @@ extern const char *const dns_condition_types[]; // NULL-terminated
 // All that is ours in the status; null where there is nothing.
 const struct value *dns_status_encode(struct arena *arena, const struct dns_status *status);
 // From cached bodies: config, observed generation and conditions are kept, nothing else.
-void dns_status_unpack(struct text spec, struct text ours, struct dns_status *out);
+void dns_status_unpack(struct arena *arena, struct text spec, struct text ours,
+                       struct dns_status *out);

@@ -1,4 +1,5 @@
 #include "kinds/dns/dns_body.h"
+#include "kinds/text_list.h"
 
 static const char *const states[] = {"Serving", "LastGood", "Refused"};
 
@@ -13,6 +14,8 @@ static const struct config_text {
     {"mode", offsetof(struct dns_config, mode)},
     {"layout", offsetof(struct dns_config, layout)},
     {"corednsVersion", offsetof(struct dns_config, version)},
+    {"refused", offsetof(struct dns_config, refused)},
+    {"refusal", offsetof(struct dns_config, refusal)},
 };
 
 static struct text *config_text(struct dns_config *config, size_t at)
@@ -25,6 +28,14 @@ static struct value *text_or_null(struct arena *arena, struct text text)
     return text.len ? value_make_text(arena, text) : value_make(arena, VALUE_NULL);
 }
 
+static struct value *texts_encode(struct arena *arena, const struct text *texts, size_t count)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < count; i++)
+        value_append(list, value_make_text(arena, texts[i]));
+    return list;
+}
+
 static struct value *config_encode(struct arena *arena, struct dns_config config)
 {
     if (!config.id.len)
@@ -33,6 +44,8 @@ static struct value *config_encode(struct arena *arena, struct dns_config config
     for (size_t i = 0; i < COUNT_OF(config_texts); i++)
         value_set(map, text_of(config_texts[i].key), text_or_null(arena, *config_text(&config, i)));
     value_set(map, TEXT("since"), status_time_make(arena, config.since_s));
+    value_set(map, TEXT("proved"), texts_encode(arena, config.proved, config.proved_count));
+    value_set(map, TEXT("bundles"), texts_encode(arena, config.bundles, config.bundle_count));
     return map;
 }
 
@@ -63,14 +76,11 @@ static struct value *pods_encode(struct arena *arena, const struct dns_status *s
     if (!status->has_pods)
         return value_make(arena, VALUE_NULL);
     struct value *map = value_make(arena, VALUE_MAP);
-    struct value *stale = value_make(arena, VALUE_LIST);
     value_put_int(arena, map, "desired", pods->desired);
     value_put_int(arena, map, "current", pods->current);
     value_put_int(arena, map, "old", pods->old);
     value_put_int(arena, map, "silent", pods->silent);
-    for (size_t i = 0; i < pods->stale_count; i++)
-        value_append(stale, value_make_text(arena, pods->stale[i]));
-    value_set(map, TEXT("stale"), stale);
+    value_set(map, TEXT("stale"), texts_encode(arena, pods->stale, pods->stale_count));
     return map;
 }
 
@@ -91,6 +101,13 @@ const struct value *dns_status_encode(struct arena *arena, const struct dns_stat
 
 // ---- reading back -------------------------------------------------------------------------------
 
+static void pack_list(const struct value *list, struct pack_writer *out)
+{
+    value_each (item, list)
+        text_list_add(out, value_text(item));
+    text_list_end(out);
+}
+
 void dns_pack_managed(const struct value *object, struct pack_writer *out)
 {
     struct conditions conditions;
@@ -99,11 +116,22 @@ void dns_pack_managed(const struct value *object, struct pack_writer *out)
     for (size_t i = 0; i < COUNT_OF(config_texts); i++)
         pack_text(out, value_text_at(config, config_texts[i].key));
     pack_signed(out, status_time_at(config, "since"));
+    pack_list(value_list_at(config, "proved"), out);
+    pack_list(value_list_at(config, "bundles"), out);
     pack_signed(out, value_int_at(object, "status.observedGeneration", 0));
     conditions_pack(out, &conditions, dns_condition_types, 0);
 }
 
-void dns_status_unpack(struct text spec, struct text ours, struct dns_status *out)
+static void unpack_proved(struct arena *arena, struct pack_reader *in, struct dns_config *out)
+{
+    size_t count;
+    const struct text *proved = text_list_unpack(arena, in, &count);
+    for (size_t i = 0; i < count && i < DNS_PROVED_MAX; i++)
+        out->proved[out->proved_count++] = proved[i];
+}
+
+void dns_status_unpack(struct arena *arena, struct text spec, struct text ours,
+                       struct dns_status *out)
 {
     *out = (struct dns_status){0};
     if (!ours.len)
@@ -112,6 +140,8 @@ void dns_status_unpack(struct text spec, struct text ours, struct dns_status *ou
     for (size_t i = 0; i < COUNT_OF(config_texts); i++)
         *config_text(&out->config, i) = unpack_text(&in);
     out->config.since_s = unpack_signed(&in);
+    unpack_proved(arena, &in, &out->config);
+    out->config.bundles = text_list_unpack(arena, &in, &out->config.bundle_count);
     out->observed_generation = unpack_signed(&in);
     conditions_unpack(&in, &out->conditions, dns_condition_types, 0);
 }

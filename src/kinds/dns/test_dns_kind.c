@@ -387,7 +387,13 @@ static void what_a_status_remembers_survives_packing(void **state)
     struct dns_status written = {
         .cluster_ip = TEXT("172.30.0.10"),
         .observed_generation = 7,
-        .config = {.id = TEXT("0123456789abcdef"), .mode = TEXT("owned"), .since_s = 1767088800},
+        .config = {.id = TEXT("0123456789abcdef"),
+                   .mode = TEXT("owned"),
+                   .since_s = 1767088800,
+                   .refused = TEXT("fedcba9876543210"),
+                   .refusal = TEXT("Corefile:3 - no"),
+                   .proved = {TEXT("aaaaaaaaaaaaaaaa"), TEXT("bbbbbbbbbbbbbbbb")},
+                   .proved_count = 2},
         .forwarders_total = 3,
         .has_pods = true,
         .pods = {.desired = 2, .stale = {TEXT("dns-x")}, .stale_count = 1},
@@ -403,11 +409,14 @@ static void what_a_status_remembers_survives_packing(void **state)
     value_set(object, TEXT("status"), value_copy(arena, dns_status_encode(arena, &written)));
     assert_null(schema_errors_of(&dns_kind, object));
     struct bodies bodies = bodies_of(&dns_kind, object);
-    dns_status_unpack(bodies.spec, bodies.ours, &read);
+    dns_status_unpack(arena, bodies.spec, bodies.ours, &read);
     assert_int_equal(read.observed_generation, 7);
     assert_true(text_is(read.config.id, "0123456789abcdef"));
     assert_true(text_is(read.config.mode, "owned"));
     assert_int_equal(read.config.since_s, 1767088800);
+    assert_true(text_is(read.config.refusal, "Corefile:3 - no"));
+    assert_int_equal(read.config.proved_count, 2);
+    assert_true(text_is(read.config.proved[1], "bbbbbbbbbbbbbbbb"));
     assert_int_equal(conditions_find(&read.conditions, "Converged")->transition_s, 1767088801);
 }
 

@@ -1,0 +1,221 @@
+#include "commands/corefile/corefile_manifests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/check_set.h"
+#include "commands/manifest_files.h"
+#include "commands/settings.h"
+#include "controllers/clusterdns/clusterdns_controller.h"
+#include "kinds/configmap/configmap_kind.h"
+#include "kinds/kinds.h"
+#include "store/folder/document.h"
+
+struct entry { // a DNS object
+    struct merge_object object;
+    struct text created; // creationTimestamp; absent: none
+    struct spot place;
+    size_t number; // in which it was read
+};
+
+struct reading {
+    struct corefile_manifests *manifests;
+    struct manifest_files *files;
+    const char *path;
+    struct entry *entries;
+    size_t count;
+    size_t capacity;
+    size_t map_capacity;
+};
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static void take_object(struct reading *reading, const struct document *document)
+{
+    struct arena *arena = reading->manifests->arena;
+    const struct value *tree = value_copy(arena, document->tree);
+    mem_reserve(&reading->entries, &reading->capacity, reading->count + 1);
+    struct entry *entry = &reading->entries[reading->count];
+    *entry = (struct entry){
+        .object = {.name = value_text_at(tree, "metadata.name")},
+        .created = value_text_at(tree, "metadata.creationTimestamp"),
+        .place = place_in(tree, "spec", arena_copy_text(arena, reading->path)),
+        .number = reading->count++,
+    };
+    dns_decode(arena, tree, &entry->object.spec);
+}
+
+static void take_config_map(struct reading *reading, const struct document *document)
+{
+    struct corefile_manifests *manifests = reading->manifests;
+    mem_reserve(&manifests->config_maps, &reading->map_capacity, manifests->config_map_count + 1);
+    manifests->config_maps[manifests->config_map_count++] =
+        value_copy(manifests->arena, document->tree);
+}
+
+static void take_document(void *context, struct arena *arena, struct document *document)
+{
+    struct reading *reading = context;
+    struct error err;
+    (void)arena;
+    if (document->state == DOCUMENT_BROKEN && document->kind == &dns_kind) {
+        (void)error_set(&err, FAULT_SPEC, "", "%s", document->fault);
+        manifest_files_report_syntax(reading->files, reading->path, &err);
+    } else if (document->state == DOCUMENT_GOOD && document->kind == &dns_kind) {
+        take_object(reading, document);
+    } else if (document->state == DOCUMENT_GOOD && document->kind == &config_map_kind) {
+        take_config_map(reading, document);
+    }
+}
+
+static void read_file(struct reading *reading, const struct manifest_file *file,
+                      struct kind_patterns *patterns)
+{
+    AUTO_BUFFER content = {0};
+    struct error err;
+    if (!manifest_files_read(reading->files, file, &content))
+        return;
+    reading->path = file->shown;
+    const struct document_source source = {.path = file->shown,
+                                           .text = buffer_text(&content),
+                                           .kinds = kinds,
+                                           .kind_count = kind_count,
+                                           .patterns = patterns,
+                                           .is_draft = true};
+    if (!documents_read(&source, take_document, reading, &err))
+        manifest_files_report_syntax(reading->files, file->shown, &err);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *left = a;
+    const struct entry *right = b;
+    bool is_main[] = {text_is(left->object.name, DNS_MAIN_NAME),
+                      text_is(right->object.name, DNS_MAIN_NAME)};
+    if (is_main[0] != is_main[1])
+        return is_main[0] ? -1 : 1;
+    int by_age = text_compare(left->created, right->created);
+    int by_name = text_compare(left->object.name, right->object.name);
+    return by_age ? by_age : by_name ? by_name : left->number < right->number ? -1 : 1;
+}
+
+void corefile_manifests_read(struct corefile_manifests *manifests, const char *const *paths,
+                             size_t count)
+{
+    struct check_set set = {0};
+    CLEANUP(kind_patterns) struct kind_patterns *patterns = kind_patterns_new();
+    check_set_init(&set, manifests->arena);
+    struct manifest_files files = {
+        .arena = manifests->arena, .report = manifests->report, .set = &set};
+    struct reading reading = {.manifests = manifests, .files = &files};
+    for (size_t i = 0; i < count; i++)
+        manifest_files_add(&files, paths[i]);
+    manifest_files_sort(&files);
+    for (size_t i = 0; i < files.count; i++)
+        read_file(&reading, &files.items[i], patterns);
+    if (reading.count)
+        qsort(reading.entries, reading.count, sizeof *reading.entries, compare_entries);
+    manifests->objects = arena_new_array(manifests->arena, struct merge_object, reading.count + 1);
+    for (size_t i = 0; i < reading.count; i++)
+        manifests->objects[manifests->count++] = reading.entries[i].object;
+    manifests->unreadable_count = files.unreadable_count;
+    free(reading.entries);
+    manifest_files_done(&files);
+    check_set_done(&set);
+}
+
+// ---- merging ------------------------------------------------------------------------------------
+
+struct bundles {
+    const struct corefile_manifests *manifests;
+    const char *namespace_;
+};
+
+// Without a cluster a bundle has no resourceVersion but what its manifest says.
+static enum bundle_state find_bundle(const void *context, struct text name, struct text *version,
+                                     const char **why)
+{
+    const struct bundles *bundles = context;
+    for (size_t i = 0; i < bundles->manifests->config_map_count; i++) {
+        const struct value *map = bundles->manifests->config_maps[i];
+        if (!text_equal(value_text_at(map, "metadata.name"), name) ||
+            !text_is(value_text_at(map, "metadata.namespace"), bundles->namespace_))
+            continue;
+        *version = value_text_at(map, "metadata.resourceVersion");
+        if (!version->at)
+            *version = TEXT("0");
+        return BUNDLE_FOUND;
+    }
+    *why = arena_printf(bundles->manifests->arena,
+                        "the manifests have no ConfigMap %s/%.*s of the authorities",
+                        bundles->namespace_, TEXT_ARGS(name));
+    return BUNDLE_MISSING;
+}
+
+static void report_texts(struct corefile_manifests *manifests, const struct merged *merged)
+{
+    const struct spot nowhere = {.path = ""};
+    for (size_t i = 0; i < manifests->count; i++) {
+        const struct merge_outcome *outcome = &merged->outcomes[i];
+        const char *object =
+            arena_printf(manifests->arena, "DNS %.*s", TEXT_ARGS(manifests->objects[i].name));
+        if (outcome->fault_text)
+            report_add_about(manifests->report, REPORT_ERROR, nowhere, object, "Refused",
+                             outcome->fault_text);
+        if (outcome->warning_text)
+            report_add_about(manifests->report, REPORT_WARNING, nowhere, object, "Accepted",
+                             outcome->warning_text);
+    }
+}
+
+static struct text metrics_address(const struct clusterdns_settings *settings,
+                                   enum corefile_layout layout)
+{
+    if (settings->metrics_address)
+        return text_of(settings->metrics_address);
+    return layout == COREFILE_OPENSHIFT ? TEXT("127.0.0.1:9153") : TEXT(":9153");
+}
+
+static struct coredns_version version_of(const struct clusterdns_settings *settings)
+{
+    struct coredns_version version = coredns_newest;
+    if (settings->version)
+        (void)coredns_version_read(text_of(settings->version), &version);
+    else if (settings->image)
+        (void)coredns_version_of_image(text_of(settings->image), &version);
+    return version;
+}
+
+bool corefile_manifests_merge(struct corefile_manifests *manifests,
+                              const struct invocation *invocation, struct merged *out,
+                              struct error *err)
+{
+    const struct clusterdns_settings *settings =
+        settings_resolve(invocation, &clusterdns_controller, err);
+    if (!settings)
+        return false;
+    if (!manifests->count || !text_is(manifests->objects[0].name, DNS_MAIN_NAME))
+        return error_set(err, FAULT_SPEC, NULL,
+                         "the manifests have no DNS object of the name " DNS_MAIN_NAME);
+    const struct bundles bundles = {manifests, settings->ca_namespace};
+    enum corefile_layout layout =
+        strcmp(settings->layout, "openshift") ? COREFILE_PLAIN : COREFILE_OPENSHIFT;
+    struct text *ip = arena_new_of(manifests->arena, struct text);
+    *ip = text_of(settings->cluster_ip);
+    const struct merge_settings merge_settings = {
+        .layout = layout,
+        .port = (uint16_t)settings->dns_port,
+        .metrics_address = metrics_address(settings, layout),
+        .context = {.cluster_domain = text_of(settings->cluster_domain),
+                    .cluster_ips = ip,
+                    .cluster_ip_count = ip->len > 0,
+                    .has_version = true,
+                    .version = version_of(settings)},
+        .bundles = {&bundles, find_bundle},
+    };
+    size_t count = settings->has_fragments ? manifests->count : 1;
+    merge(manifests->arena, &merge_settings, manifests->objects, count, out);
+    manifests->count = count;
+    report_texts(manifests, out);
+    return true;
+}

@@ -1,0 +1,525 @@
+#include "controllers/clusterdns/clusterdns_controller.h"
+
+#include <string.h>
+
+#include "base/digest.h"
+#include "controllers/clusterdns/reconcile.h"
+#include "kinds/serviceaccount/serviceaccount_kind.h"
+
+enum { DEBOUNCE_S = 1, SHA256_OCTETS = 32 };
+
+// ---- which Corefile -----------------------------------------------------------------------------
+
+// What this one was told last goes on, until something else is.
+static void carry_over(struct reconcile *reconcile)
+{
+    reconcile->now.config = reconcile->before.config;
+    reconcile->now.config.mode = text_of(mode_names[reconcile->mode]);
+    reconcile->now.config.layout = text_of(reconcile->settings->layout);
+    reconcile->now.config.version =
+        text_of(arena_printf(reconcile->arena, "%u.%u.%u", reconcile->version.major,
+                             reconcile->version.minor, reconcile->version.patch));
+    if (reconcile->mode == MODE_FILE)
+        reconcile->now.config.config_map = text_of(reconcile->settings->corefile_path);
+    else
+        reconcile->now.config.config_map = text_of(
+            arena_printf(reconcile->arena, "%.*s/%.*s", TEXT_ARGS(reconcile->target.namespace_),
+                         TEXT_ARGS(reconcile->target.name)));
+}
+
+// All ConfigMaps of authorities that entries name, found or not: they are looked up by the status.
+static void note_bundles(struct reconcile *reconcile)
+{
+    size_t count = 0;
+    size_t most = 1;
+    for (size_t i = 0; i < reconcile->object_count; i++)
+        most += reconcile->objects[i].spec.server_count + 1;
+    struct text *names = arena_new_array(reconcile->arena, struct text, most);
+    for (size_t i = 0; i < reconcile->object_count; i++) {
+        const struct dns_spec *spec = &reconcile->objects[i].spec;
+        for (size_t at = 0; at < spec->server_count; at++)
+            if (spec->servers[at].forward.transport.bundle.len)
+                names[count++] = spec->servers[at].forward.transport.bundle;
+    }
+    if (reconcile->objects[0].spec.resolvers.transport.bundle.len)
+        names[count++] = reconcile->objects[0].spec.resolvers.transport.bundle;
+    reconcile->now.config.bundles = names;
+    reconcile->now.config.bundle_count = count;
+}
+
+static bool knows_bundles(const struct reconcile *reconcile)
+{
+    const struct dns_config *before = &reconcile->before.config;
+    const struct dns_config *now = &reconcile->now.config;
+    if (before->bundle_count != now->bundle_count)
+        return false;
+    for (size_t i = 0; i < now->bundle_count; i++)
+        if (!text_equal(before->bundles[i], now->bundles[i]))
+            return false;
+    return true;
+}
+
+static const char *sha256_of(struct reconcile *reconcile, struct text text)
+{
+    uint8_t digest[DIGEST_MAX];
+    char hex[2 * DIGEST_MAX + 1];
+    digest_of(DIGEST_SHA256, text, digest);
+    hex_encode(digest, SHA256_OCTETS, hex);
+    return arena_copy_text(reconcile->arena, hex);
+}
+
+// Written ahead: the status names the config before anything of it is written, so that after a
+// crash its copy is looked up.
+static void begin_config(struct reconcile *reconcile)
+{
+    struct dns_config *config = &reconcile->now.config;
+    config->id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
+    config->sha256 = text_of(sha256_of(reconcile, reconcile->text));
+    config->since_s = reconcile->in->now_ms / 1000;
+    config->refused = (struct text){0};
+    config->refusal = (struct text){0};
+}
+
+// Changes within a second are one.
+static bool is_too_early(struct reconcile *reconcile)
+{
+    int64_t begins_ms = (reconcile->before.config.since_s + DEBOUNCE_S) * 1000;
+    if (!reconcile->before.config.id.len || reconcile->in->now_ms >= begins_ms ||
+        reconcile->in->now_ms < reconcile->before.config.since_s * 1000)
+        return false;
+    reconcile->out->wake_ms = begins_ms;
+    return true;
+}
+
+static bool is_new(const struct reconcile *reconcile)
+{
+    return !text_is(reconcile->before.config.id, reconcile->id) || !knows_bundles(reconcile);
+}
+
+// CoreDNS refused this one: the last good one stands in for it, unless somebody changed the file.
+static void go_back(struct reconcile *reconcile)
+{
+    const struct dns_config *config = &reconcile->before.config;
+    struct text last = config->proved_count ? config->proved[0] : (struct text){0};
+    struct text text = copy_text(reconcile, last);
+    struct value *annotations = value_copy(reconcile->arena, reconcile->annotations);
+    reconcile->fault = REASON_COREFILE_REFUSED;
+    reconcile->fault_text = arena_printf(
+        reconcile->arena,
+        "CoreDNS refused config %s, and the one before stands again; another spec is tried at "
+        "once: %.*s",
+        reconcile->id, TEXT_ARGS(config->refusal));
+    if (!text.at)
+        return;
+    memcpy(reconcile->id, last.at, CONFIG_ID_LEN);
+    reconcile->text = text;
+    value_set(annotations, TEXT(CONFIG_ID_ANNOTATION), value_make_text(reconcile->arena, last));
+    reconcile->annotations = annotations;
+    reconcile->is_restoring = true;
+}
+
+static bool was_refused(const struct reconcile *reconcile)
+{
+    return reconcile->before.config.refused.len &&
+           text_is(reconcile->before.config.refused, reconcile->id);
+}
+
+// ---- what follows -------------------------------------------------------------------------------
+
+static void write_config(struct reconcile *reconcile)
+{
+    if (!reconcile->is_restoring)
+        want_copy(reconcile);
+    if (reconcile->mode == MODE_OWNED)
+        want_workload(reconcile);
+    if (!is_in_place(reconcile))
+        want_target(reconcile, reconcile->text, reconcile->annotations);
+}
+
+static bool is_proved(const struct reconcile *reconcile)
+{
+    const struct proof *proof = &reconcile->proof;
+    return proof->total && proof->current == proof->total;
+}
+
+static void note_proof(struct reconcile *reconcile)
+{
+    struct dns_config *config = &reconcile->now.config;
+    struct text id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
+    if (!is_proved(reconcile) || reconcile->is_restoring ||
+        (config->proved_count && text_equal(config->proved[0], id)))
+        return;
+    config->proved[1] = config->proved[0];
+    config->proved[0] = id;
+    config->proved_count += config->proved_count < DNS_PROVED_MAX;
+}
+
+static void note_refusal(struct reconcile *reconcile)
+{
+    struct dns_config *config = &reconcile->now.config;
+    const char *crash = reconcile->proof.crash;
+    if (reconcile->is_restoring || !config->proved_count || !is_refused(reconcile))
+        return;
+    config->refused = text_of(arena_copy_text(reconcile->arena, reconcile->id));
+    config->refusal = text_of(
+        crash ? crash : "no Pod has loaded it within three minutes, and all run an older one");
+    decision_add_event(reconcile->out, true, EVENT_COREFILE_REFUSED,
+                       arena_printf(reconcile->arena, "config %s: %.*s", reconcile->id,
+                                    TEXT_ARGS(config->refusal)));
+}
+
+static void manage(struct reconcile *reconcile)
+{
+    note_bundles(reconcile);
+    if (reconcile->text.at && was_refused(reconcile))
+        go_back(reconcile);
+    if (!reconcile->text.at)
+        return;
+    if (!reconcile->is_restoring && is_new(reconcile)) {
+        if (!is_too_early(reconcile))
+            begin_config(reconcile);
+        return;
+    }
+    if (!text_is(reconcile->spec.management_state, "Unmanaged"))
+        write_config(reconcile);
+    prove(reconcile);
+    note_proof(reconcile);
+    note_refusal(reconcile);
+    drop_copies(reconcile);
+}
+
+static void decide_main(struct reconcile *reconcile)
+{
+    reconcile->out->finalizer = FINALIZER_ADD;
+    make_text(reconcile);
+    carry_over(reconcile);
+    manage(reconcile);
+    report(reconcile);
+    corefile_free(reconcile->live);
+}
+
+static void decide_fragment(struct reconcile *reconcile)
+{
+    if (!reconcile->settings->has_fragments) {
+        report_fragment(reconcile, "only the DNS object " DNS_MAIN_NAME
+                                   " counts, as --dns-fragments is false");
+        return;
+    }
+    if (!reconcile->object_count) {
+        report_fragment(reconcile,
+                        "fragments are served together with the DNS object " DNS_MAIN_NAME
+                        ", which is not there");
+        return;
+    }
+    make_text(reconcile);
+    report_fragment(reconcile, NULL);
+    corefile_free(reconcile->live);
+}
+
+static bool reconcile_open(struct reconcile *reconcile, const struct snapshot *snapshot,
+                           struct decision *out)
+{
+    *reconcile = (struct reconcile){
+        .arena = snapshot->arena,
+        .in = snapshot,
+        .out = out,
+        .settings = snapshot->settings,
+        .is_main = text_is(snapshot->name, DNS_MAIN_NAME),
+    };
+    if (!snapshot->subject)
+        return false;
+    dns_unpack(reconcile->arena, object_spec(snapshot->subject), &reconcile->spec);
+    dns_status_unpack(reconcile->arena, object_spec(snapshot->subject),
+                      object_managed(snapshot->subject), &reconcile->before);
+    find_mode(reconcile);
+    return true;
+}
+
+static void decide(const struct snapshot *snapshot, void *model, struct decision *out)
+{
+    struct reconcile reconcile;
+    (void)model;
+    if (!reconcile_open(&reconcile, snapshot, out))
+        return;
+    if (snapshot->subject->deleted_s) {
+        release(&reconcile);
+        return;
+    }
+    if (reconcile.mode == MODE_FOREIGN)
+        decision_add_event(out, true, EVENT_FOREIGN_OPERATOR,
+                           "openshift-dns-operator has the DNS of this cluster, so Signpost leaves "
+                           "it alone; `signpost corefile check` and `convert` help all the same");
+    if (is_left_alone(&reconcile))
+        return;
+    collect_objects(&reconcile);
+    if (reconcile.is_main)
+        decide_main(&reconcile);
+    else
+        decide_fragment(&reconcile);
+}
+
+// ---- inputs -------------------------------------------------------------------------------------
+
+static void add_copies(const struct dns_config *config, struct strings *out)
+{
+    struct text where = config->config_map;
+    strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->id));
+    if (config->refused.len)
+        strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->refused));
+    for (size_t i = 0; i < config->proved_count; i++)
+        strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->proved[i]));
+}
+
+static void want_config_maps(const struct object *subject, struct strings *out)
+{
+    struct dns_status status;
+    const struct clusterdns_settings *settings = out->settings;
+    dns_status_unpack(out->arena, object_spec(subject), object_managed(subject), &status);
+    strings_add(out, SYSTEM_NAMESPACE "/coredns");
+    strings_add(out, SYSTEM_NAMESPACE "/coredns-custom");
+    strings_add(out, "%s/dns-" DNS_MAIN_NAME, settings->dns_namespace);
+    if (status.config.id.len)
+        add_copies(&status.config, out);
+    for (size_t i = 0; i < status.config.bundle_count; i++) {
+        strings_add(out, "%s/%.*s", settings->ca_namespace, TEXT_ARGS(status.config.bundles[i]));
+        strings_add(out, "%s/ca-%.*s", settings->dns_namespace,
+                    TEXT_ARGS(status.config.bundles[i]));
+    }
+}
+
+static void want_workload_name(const struct object *subject, struct strings *out)
+{
+    const struct clusterdns_settings *settings = out->settings;
+    (void)subject;
+    strings_add(out, "%s/dns-" DNS_MAIN_NAME, settings->dns_namespace);
+}
+
+static void want_services(const struct object *subject, struct strings *out)
+{
+    want_workload_name(subject, out);
+    strings_add(out, SYSTEM_NAMESPACE "/kube-dns");
+}
+
+static void want_deployments(const struct object *subject, struct strings *out)
+{
+    (void)subject;
+    strings_add(out, SYSTEM_NAMESPACE "/coredns");
+    strings_add(out, "openshift-dns-operator/dns-operator");
+}
+
+static void want_account(const struct object *subject, struct strings *out)
+{
+    const struct clusterdns_settings *settings = out->settings;
+    (void)subject;
+    strings_add(out, "%s/dns", settings->dns_namespace);
+}
+
+static const struct input inputs[INPUTS] = {
+    [INPUT_DNSES] = {.kind = &dns_kind},
+    [INPUT_CONFIG_MAPS] = {.kind = &config_map_kind,
+                           .lookup_keys = want_config_maps,
+                           .is_named = true,
+                           .reads_own_writes = true},
+    [INPUT_DAEMON_SETS] = {.kind = &daemonset_kind,
+                           .lookup_keys = want_workload_name,
+                           .is_named = true,
+                           .reads_own_writes = true},
+    [INPUT_DEPLOYMENTS] = {.kind = &deployment_kind,
+                           .lookup_keys = want_deployments,
+                           .is_named = true},
+    [INPUT_SERVICES] = {.kind = &service_kind,
+                        .lookup_keys = want_services,
+                        .is_named = true,
+                        .reads_own_writes = true},
+    [INPUT_SERVICE_ACCOUNTS] = {.kind = &serviceaccount_kind,
+                                .lookup_keys = want_account,
+                                .is_named = true,
+                                .reads_own_writes = true},
+    [INPUT_KUBE_DNS_PODS] = {.kind = &pod_kind, .labels = KUBE_DNS_LABEL},
+    [INPUT_OWN_PODS] = {.kind = &pod_kind, .labels = DAEMON_SET_LABEL},
+    [INPUT_NODES] = {.kind = &node_kind},
+};
+
+// ---- the controller -----------------------------------------------------------------------------
+
+static const char *const follow[] = {"get", "list", "watch", NULL};
+static const char *const follow_one[] = {"get", "watch", NULL};
+static const char *const keep[] = {"get", "watch", "create", "patch", "delete", NULL};
+static const char *const patch[] = {"patch", NULL};
+static const char *const change[] = {"get", "list", "watch", "patch", NULL};
+
+static const struct kube_right rights[] = {
+    {.group = OPERATOR_GROUP,
+     .resource = "dnses",
+     .verbs = change,
+     .scope = RIGHT_CLUSTER,
+     .why = "What is to be forwarded, and the finalizer of the main object."},
+    {.group = OPERATOR_GROUP,
+     .resource = "dnses/status",
+     .verbs = patch,
+     .scope = RIGHT_CLUSTER,
+     .why = "What became of it."},
+    {.group = "",
+     .resource = "configmaps",
+     .verbs = keep,
+     .scope = RIGHT_REFERENCED,
+     .why = "The Corefile, copies of it to go back to, and authorities: each by its name."},
+    {.group = "apps",
+     .resource = "daemonsets",
+     .verbs = keep,
+     .scope = RIGHT_REFERENCED,
+     .why = "The CoreDNS of an own installation."},
+    {.group = "apps",
+     .resource = "deployments",
+     .verbs = follow_one,
+     .scope = RIGHT_REFERENCED,
+     .why = "The CoreDNS that is there already, and whether OpenShift's operator is."},
+    {.group = "",
+     .resource = "services",
+     .verbs = keep,
+     .scope = RIGHT_REFERENCED,
+     .why = "The address of the cluster's DNS."},
+    {.group = "",
+     .resource = "serviceaccounts",
+     .verbs = keep,
+     .scope = RIGHT_REFERENCED,
+     .why = "The account of an own CoreDNS."},
+    {.group = "",
+     .resource = "pods",
+     .verbs = follow,
+     .scope = RIGHT_CLUSTER,
+     .why = "Pods of CoreDNS, to ask each which Corefile it runs."},
+    {.group = "",
+     .resource = "nodes",
+     .verbs = follow,
+     .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
+     .why = "Whether a node is there at all whose Pod does not answer."},
+    {0},
+};
+
+static const char *const modes[] = {"auto", "owned", "adopted", "import", "file", "off", NULL};
+static const char *const layouts[] = {"plain", "openshift", NULL};
+static const char *const updates[] = {"rolling", "reload", NULL};
+static const char *const preflights[] = {"auto", "off", NULL};
+
+static bool check_version(const char *const *items, struct error *err)
+{
+    struct coredns_version version;
+    if (coredns_version_read(text_of(items[0]), &version))
+        return true;
+    return error_set(err, FAULT_SPEC, NULL, "%s is no release such as 1.12.4", items[0]);
+}
+
+static bool check_addresses(const char *const *items, struct error *err)
+{
+    struct dns_address address;
+    for (size_t i = 0; items[i]; i++)
+        if (!dns_address_read(text_of(items[i]), &address))
+            return error_set(err, FAULT_SPEC, NULL, "%s must be IP, IPv4:PORT or [IPv6]:PORT",
+                             items[i]);
+    return true;
+}
+
+static const struct controller_setting settings[] = {
+    {.name = "corefile-mode",
+     .type = SETTING_CHOICE,
+     .fallback = "auto",
+     .choices = modes,
+     .doc = "What of CoreDNS is ours: owned (all of it), adopted (our server blocks in "
+            "kube-system/coredns), import (a key of kube-system/coredns-custom), file. auto looks "
+            "which of them is there.",
+     .offset = offsetof(struct clusterdns_settings, mode)},
+    {.name = "corefile-layout",
+     .type = SETTING_CHOICE,
+     .fallback = "plain",
+     .choices = layouts,
+     .doc = "openshift writes the text of OpenShift's operator to the octet.",
+     .offset = offsetof(struct clusterdns_settings, layout)},
+    {.name = "corefile-update",
+     .type = SETTING_CHOICE,
+     .fallback = "rolling",
+     .choices = updates,
+     .doc = "rolling replaces the Pods of an own CoreDNS; reload lets them load the file.",
+     .offset = offsetof(struct clusterdns_settings, update)},
+    {.name = "corefile-preflight",
+     .type = SETTING_CHOICE,
+     .fallback = "auto",
+     .choices = preflights,
+     .doc = "auto lets one Pod of its own load a Corefile before the others do.",
+     .offset = offsetof(struct clusterdns_settings, preflight)},
+    {.name = "coredns-image",
+     .type = SETTING_TEXT,
+     .placeholder = "IMAGE",
+     .doc = "Image of an own CoreDNS; without it there is no DaemonSet.",
+     .offset = offsetof(struct clusterdns_settings, image)},
+    {.name = "coredns-version",
+     .type = SETTING_TEXT,
+     .placeholder = "VERSION",
+     .check = check_version,
+     .doc = "Release of CoreDNS; that of the image when not given.",
+     .offset = offsetof(struct clusterdns_settings, version)},
+    {.name = "cluster-domain",
+     .type = SETTING_TEXT,
+     .fallback = "cluster.local",
+     .placeholder = "DOMAIN",
+     .doc = "Domain of Services and Pods.",
+     .offset = offsetof(struct clusterdns_settings, cluster_domain)},
+    {.name = "dns-namespace",
+     .type = SETTING_TEXT,
+     .fallback = "openshift-dns",
+     .placeholder = "NAMESPACE",
+     .doc = "Namespace of an own CoreDNS.",
+     .offset = offsetof(struct clusterdns_settings, dns_namespace)},
+    {.name = "ca-namespace",
+     .type = SETTING_TEXT,
+     .fallback = "openshift-config",
+     .placeholder = "NAMESPACE",
+     .doc = "Namespace of the ConfigMaps that caBundle names.",
+     .offset = offsetof(struct clusterdns_settings, ca_namespace)},
+    {.name = "dns-port",
+     .type = SETTING_INT,
+     .fallback = "5353",
+     .min = 1,
+     .max = 65535,
+     .doc = "Port of an own CoreDNS in its Pods.",
+     .offset = offsetof(struct clusterdns_settings, dns_port)},
+    {.name = "dns-cluster-ip",
+     .type = SETTING_TEXT,
+     .placeholder = "IP",
+     .doc = "Address of the Service of an own CoreDNS; as the API server chooses when not given.",
+     .offset = offsetof(struct clusterdns_settings, cluster_ip)},
+    {.name = "coredns-metrics-address",
+     .type = SETTING_ADDRESS,
+     .doc = "Where CoreDNS serves its metrics; :9153, or 127.0.0.1:9153 in layout openshift.",
+     .offset = offsetof(struct clusterdns_settings, metrics_address)},
+    {.name = "dns-fragments",
+     .type = SETTING_FLAG,
+     .fallback = "true",
+     .doc = "Serves servers and pluginConfig of DNS objects beside the one named default.",
+     .offset = offsetof(struct clusterdns_settings, has_fragments)},
+    {.name = "corefile-path",
+     .type = SETTING_TEXT,
+     .placeholder = "FILE",
+     .doc = "The Corefile of a CoreDNS that runs without Kubernetes: it is replaced there.",
+     .offset = offsetof(struct clusterdns_settings, corefile_path)},
+    {.name = "coredns-address",
+     .type = SETTING_LIST,
+     .placeholder = "ADDR",
+     .check = check_addresses,
+     .doc = "Such a CoreDNS, to ask it what it runs.",
+     .offset = offsetof(struct clusterdns_settings, coredns_addresses)},
+};
+
+const struct controller clusterdns_controller = {
+    .name = "clusterdns",
+    .kind = &dns_kind,
+    .finalizer = DNS_FINALIZER,
+    .inputs = inputs,
+    .input_count = COUNT_OF(inputs),
+    .decide = decide,
+    .rights = rights,
+    .settings = settings,
+    .setting_count = COUNT_OF(settings),
+    .settings_size = sizeof(struct clusterdns_settings),
+};

@@ -1,0 +1,184 @@
+#include "controllers/clusterdns/reconcile.h"
+
+#include <string.h>
+
+#include "dns/corefile/coredns.h"
+#include "dns/corefile/corefile_private.h"
+
+const char *const mode_names[MODES] = {
+    [MODE_FOREIGN] = "foreign", [MODE_OFF] = "off",       [MODE_OWNED] = "owned",
+    [MODE_ADOPTED] = "adopted", [MODE_IMPORT] = "import", [MODE_FILE] = "file",
+};
+
+const struct object *find_object(const struct reconcile *reconcile, enum clusterdns_input input,
+                                 const char *namespace_, struct text name)
+{
+    const struct input_objects *objects = &reconcile->in->inputs[input];
+    for (size_t i = 0; i < objects->count; i++)
+        if (text_is(object_namespace(objects->objects[i]), namespace_) &&
+            text_equal(object_name(objects->objects[i]), name))
+            return objects->objects[i];
+    return NULL;
+}
+
+bool is_left_alone(const struct reconcile *reconcile)
+{
+    return reconcile->mode == MODE_FOREIGN || reconcile->mode == MODE_OFF;
+}
+
+const char *workload_name(const struct reconcile *reconcile)
+{
+    (void)reconcile;
+    return "dns-" DNS_MAIN_NAME;
+}
+
+const char *copy_name(const struct reconcile *reconcile, struct text id)
+{
+    return arena_printf(reconcile->arena, "%.*s-%.*s", TEXT_ARGS(reconcile->target.name),
+                        TEXT_ARGS(id));
+}
+
+// ---- which mode ---------------------------------------------------------------------------------
+
+static enum mode mode_named(struct text name)
+{
+    for (size_t i = 0; i < MODES; i++)
+        if (text_is(name, mode_names[i]))
+            return (enum mode)i;
+    return MODES;
+}
+
+// `import ...custom...`, as k3s, RKE2, AKS and Gardener have it. Tokens are looked at, so that a
+// comment counts for nothing; the files are not.
+static bool imports_custom(struct text text)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct corefile_lexer lexer;
+    struct corefile_token token;
+    bool is_import = false;
+    corefile_lexer_init(&lexer, arena, text, 0);
+    while (corefile_lexer_next(&lexer, &token)) {
+        struct text word = {token.at, token.len};
+        if (is_import && memmem(word.at, word.len, "custom", sizeof "custom" - 1))
+            return true;
+        is_import = text_is(word, "import");
+    }
+    return false;
+}
+
+static struct text system_corefile(const struct reconcile *reconcile)
+{
+    struct config_map map;
+    const struct object *seen =
+        find_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns"));
+    if (!seen)
+        return (struct text){0};
+    config_map_unpack(reconcile->arena, object_spec(seen), &map);
+    struct text text = config_map_data(&map, "Corefile");
+    return text.at ? text : TEXT("");
+}
+
+// What it was before stays: a ConfigMap that an upgrade replaces is gone for a moment.
+static enum mode mode_by_itself(const struct reconcile *reconcile)
+{
+    enum mode before = mode_named(reconcile->before.config.mode);
+    struct text text = system_corefile(reconcile);
+    if (find_object(reconcile, INPUT_DEPLOYMENTS, "openshift-dns-operator", TEXT("dns-operator")))
+        return MODE_FOREIGN;
+    if (reconcile->settings->corefile_path)
+        return MODE_FILE;
+    if (before == MODE_OWNED || (!text.at && (before == MODE_ADOPTED || before == MODE_IMPORT)))
+        return before;
+    if (!text.at)
+        return MODE_OWNED;
+    return imports_custom(text) ? MODE_IMPORT : MODE_ADOPTED;
+}
+
+// ---- where --------------------------------------------------------------------------------------
+
+static const struct place {
+    const char *name;
+    const char *key;
+} places[MODES] = {
+    [MODE_OWNED] = {"dns-" DNS_MAIN_NAME, "Corefile"},
+    [MODE_ADOPTED] = {"coredns", "Corefile"},
+    [MODE_IMPORT] = {"coredns-custom", "signpost.server"},
+};
+
+static void find_target(struct reconcile *reconcile)
+{
+    const struct place *place = &places[reconcile->mode];
+    struct target *target = &reconcile->target;
+    if (!place->name)
+        return;
+    target->namespace_ = reconcile->mode == MODE_OWNED ? text_of(reconcile->settings->dns_namespace)
+                                                       : TEXT(SYSTEM_NAMESPACE);
+    target->name = text_of(place->name);
+    target->key = place->key;
+    target->seen = find_object(
+        reconcile, INPUT_CONFIG_MAPS,
+        arena_copy(reconcile->arena, target->namespace_.at, target->namespace_.len), target->name);
+    if (!target->seen)
+        return;
+    config_map_unpack(reconcile->arena, object_spec(target->seen), &target->map);
+    target->text = config_map_data(&target->map, target->key);
+}
+
+// ---- what CoreDNS is it -------------------------------------------------------------------------
+
+static struct text running_image(const struct reconcile *reconcile)
+{
+    struct daemonset daemonset;
+    struct deployment deployment;
+    const struct object *own =
+        find_object(reconcile, INPUT_DAEMON_SETS, reconcile->settings->dns_namespace,
+                    text_of(workload_name(reconcile)));
+    const struct object *theirs =
+        find_object(reconcile, INPUT_DEPLOYMENTS, SYSTEM_NAMESPACE, TEXT("coredns"));
+    if (reconcile->mode == MODE_OWNED && reconcile->settings->image)
+        return text_of(reconcile->settings->image);
+    if (reconcile->mode == MODE_OWNED && own) {
+        daemonset_unpack(reconcile->arena, object_spec(own), &daemonset);
+        return daemonset.image;
+    }
+    if (reconcile->mode == MODE_OWNED || !theirs)
+        return (struct text){0};
+    deployment_unpack(object_spec(theirs), &deployment);
+    return deployment.image;
+}
+
+static void find_version(struct reconcile *reconcile)
+{
+    const char *given = reconcile->settings->version;
+    struct text image = running_image(reconcile);
+    reconcile->has_version = given ? coredns_version_read(text_of(given), &reconcile->version)
+                                   : coredns_version_of_image(image, &reconcile->version);
+    if (!reconcile->has_version)
+        reconcile->version = coredns_newest;
+}
+
+// The Service's address is what Pods ask.
+static void find_cluster_ip(struct reconcile *reconcile)
+{
+    struct service service;
+    bool is_own = reconcile->mode == MODE_OWNED;
+    const struct object *seen = find_object(
+        reconcile, INPUT_SERVICES, is_own ? reconcile->settings->dns_namespace : SYSTEM_NAMESPACE,
+        is_own ? text_of(workload_name(reconcile)) : TEXT("kube-dns"));
+    if (!seen)
+        return;
+    service_unpack(object_spec(seen), &service);
+    if (!text_is(service.cluster_ip, "None"))
+        reconcile->cluster_ip = service.cluster_ip;
+}
+
+void find_mode(struct reconcile *reconcile)
+{
+    enum mode chosen = mode_named(text_of(reconcile->settings->mode));
+    reconcile->mode = chosen == MODES ? mode_by_itself(reconcile) : chosen;
+    if (is_left_alone(reconcile))
+        return;
+    find_target(reconcile);
+    find_version(reconcile);
+    find_cluster_ip(reconcile);
+}

@@ -1,0 +1,153 @@
+#include "controllers/clusterdns/reconcile.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+// Which Pods run the Corefile that is wanted: each is asked, and answers with its config id.
+
+enum {
+    WAITING_MS = 2000,
+    REST_MS = 60000,
+    IN_FLIGHT_MAX = 32,
+    RETRY_BASE_MS = 1000,
+    RETRY_MAX_MS = 60000,
+};
+
+static void open_backend(struct reconcile *reconcile)
+{
+    *decision_add_backend(reconcile->out, reconcile->arena) = (struct backend_want){
+        .name = BACKEND_NAME,
+        .provider = "coredns",
+        .registry = BACKEND_NAME,
+        .config = value_make(reconcile->arena, VALUE_MAP),
+        .max_in_flight = IN_FLIGHT_MAX,
+        .retry_base_ms = RETRY_BASE_MS,
+        .retry_max_ms = RETRY_MAX_MS,
+        .retry_slow_ms = RETRY_MAX_MS,
+        .was_well = true,
+        .guard_percent = 100,
+    };
+}
+
+// Nobody waits for a Pod whose node is gone.
+static bool is_on_dead_node(const struct reconcile *reconcile, const struct pod *pod)
+{
+    const struct object *seen = find_object(reconcile, INPUT_NODES, "", pod->node_name);
+    return seen && !node_is_ready(object_spec(seen));
+}
+
+static const char *address_of(const struct reconcile *reconcile, struct text ip)
+{
+    bool is_6 = memchr(ip.at, ':', ip.len) != NULL;
+    return arena_printf(reconcile->arena, is_6 ? "[%.*s]:%u" : "%.*s:%u", TEXT_ARGS(ip),
+                        reconcile->merged.input.port);
+}
+
+static bool was_converged(const struct reconcile *reconcile)
+{
+    const struct condition *before = conditions_find(&reconcile->before.conditions, "Converged");
+    return before && before->status == CONDITION_TRUE &&
+           text_is(reconcile->before.config.id, reconcile->id);
+}
+
+static void add_stale(struct proof *proof, struct text name)
+{
+    if (proof->stale_count < DNS_STALE_MAX)
+        proof->stale[proof->stale_count++] = name;
+}
+
+static void count_answer(struct reconcile *reconcile, const struct answer_view *answer,
+                         struct text name)
+{
+    struct proof *proof = &reconcile->proof;
+    struct text id =
+        answer && answer->is_ok ? value_text_at(answer->value, "id") : (struct text){0};
+    proof->total++;
+    if (!answer || !answer->answered_ms)
+        proof->unknown++;
+    else if (text_is(id, reconcile->id))
+        proof->current++;
+    else if (id.at)
+        proof->old++;
+    else
+        proof->silent++;
+    if (!text_is(id, reconcile->id))
+        add_stale(proof, name);
+}
+
+static void ask(struct reconcile *reconcile, const char *address, struct text name)
+{
+    struct value *about = value_make(reconcile->arena, VALUE_MAP);
+    value_put_text(reconcile->arena, about, "address", address);
+    *decision_add_question(reconcile->out, reconcile->arena) = (struct question){
+        .backend = BACKEND_NAME,
+        .name = "config",
+        .about = about,
+        .good_for_ms = was_converged(reconcile) ? REST_MS : WAITING_MS,
+        .epoch = hash_octets(reconcile->id, CONFIG_ID_LEN),
+    };
+    count_answer(reconcile, snapshot_answer(reconcile->in, BACKEND_NAME, "config", about), name);
+}
+
+// A Pod that ended on a Corefile error keeps CoreDNS's own line.
+static void note_crash(struct reconcile *reconcile, const struct pod *pod)
+{
+    if (!pod->is_terminated || !pod->exit_code || !pod->message.len || reconcile->proof.crash)
+        return;
+    reconcile->proof.crash = arena_copy(reconcile->arena, pod->message.at, pod->message.len);
+}
+
+static void ask_pod(struct reconcile *reconcile, const struct object *object)
+{
+    struct pod pod;
+    pod_unpack(object_spec(object), &pod);
+    if (object->deleted_s)
+        return;
+    note_crash(reconcile, &pod);
+    if (!pod.pod_ip.len || !text_is(pod.phase, "Running") || is_on_dead_node(reconcile, &pod))
+        return;
+    ask(reconcile, address_of(reconcile, pod.pod_ip), object_name(object));
+}
+
+static void ask_pods(struct reconcile *reconcile)
+{
+    bool is_own = reconcile->mode == MODE_OWNED;
+    const char *namespace_ = is_own ? reconcile->settings->dns_namespace : SYSTEM_NAMESPACE;
+    const struct input_objects *pods =
+        &reconcile->in->inputs[is_own ? INPUT_OWN_PODS : INPUT_KUBE_DNS_PODS];
+    for (size_t i = 0; i < pods->count; i++)
+        if (text_is(object_namespace(pods->objects[i]), namespace_))
+            ask_pod(reconcile, pods->objects[i]);
+}
+
+void prove(struct reconcile *reconcile)
+{
+    const char *const *addresses = reconcile->settings->coredns_addresses;
+    if (!reconcile->id[0])
+        return;
+    open_backend(reconcile);
+    if (reconcile->mode != MODE_FILE)
+        ask_pods(reconcile);
+    for (size_t i = 0; reconcile->mode == MODE_FILE && addresses && addresses[i]; i++)
+        ask(reconcile, addresses[i], text_of(addresses[i]));
+}
+
+// ---- what follows -------------------------------------------------------------------------------
+
+enum { DEADLINE_S = 180 };
+
+bool is_past_deadline(const struct reconcile *reconcile)
+{
+    int64_t since_s = reconcile->now.config.since_s;
+    return reconcile->in->now_ms / 1000 >= since_s + DEADLINE_S;
+}
+
+// Silence alone proves nothing.
+bool is_refused(const struct reconcile *reconcile)
+{
+    const struct proof *proof = &reconcile->proof;
+    if (proof->crash && !proof->current)
+        return true;
+    return is_past_deadline(reconcile) && !proof->current && proof->old;
+}

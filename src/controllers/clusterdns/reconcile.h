@@ -1,0 +1,158 @@
+#pragma once
+
+#include "controllers/clusterdns/clusterdns_controller.h"
+#include "controllers/clusterdns/events.def"
+#include "controllers/clusterdns/merge.h"
+#include "dns/corefile/corefile.h"
+#include "dns/corefile/identity.h"
+#include "dns/corefile/splice.h"
+#include "kinds/configmap/configmap_kind.h"
+#include "kinds/daemonset/daemonset_kind.h"
+#include "kinds/deployment/deployment_kind.h"
+#include "kinds/dns/dns_kind.h"
+#include "kinds/node/node_kind.h"
+#include "kinds/pod/pod_kind.h"
+#include "kinds/service/service_kind.h"
+
+// One reconciliation of a DNS object, and what its steps share. Each step is a file: which mode
+// (mode.c), the text (target.c), the objects of an own CoreDNS (workload.c), what the Pods run
+// (proof.c), conditions (conditions.c), the end (release.c).
+
+#define OPERATOR_LABEL "dns.operator.openshift.io/owning-dns"
+#define DAEMON_SET_LABEL "dns.operator.openshift.io/daemonset-dns"
+#define KUBE_DNS_LABEL "k8s-app=kube-dns"
+#define ANNOTATION_PREFIX "dns.homelab.mortenolsen.pro/"
+#define CONFIG_ID_ANNOTATION ANNOTATION_PREFIX "config-id"
+#define ZONES_ANNOTATION ANNOTATION_PREFIX "zones"
+#define FORWARD_ANNOTATION ANNOTATION_PREFIX "saved-forward"
+#define SYSTEM_NAMESPACE "kube-system"
+#define BACKEND_NAME "coredns"
+
+enum { CONFIG_OCTETS_MAX = 900 * 1024 };
+
+enum clusterdns_input {
+    INPUT_DNSES,
+    INPUT_CONFIG_MAPS,
+    INPUT_DAEMON_SETS,
+    INPUT_DEPLOYMENTS,
+    INPUT_SERVICES,
+    INPUT_SERVICE_ACCOUNTS,
+    INPUT_KUBE_DNS_PODS,
+    INPUT_OWN_PODS,
+    INPUT_NODES,
+    INPUTS,
+};
+
+enum mode { MODE_FOREIGN, MODE_OFF, MODE_OWNED, MODE_ADOPTED, MODE_IMPORT, MODE_FILE, MODES };
+extern const char *const mode_names[MODES];
+
+// Where the Corefile stands.
+struct target {
+    struct text namespace_;
+    struct text name;
+    const char *key;           // of data
+    const struct object *seen; // NULL: it is not there
+    struct config_map map;     // of `seen`
+    struct text text;          // what stands there; absent: nothing
+};
+
+// What the Pods answered.
+struct proof {
+    size_t total;   // Pods that run
+    size_t current; // run the config that is wanted
+    size_t old;     // run another one of ours
+    size_t silent;  // did not answer, or with something else
+    size_t unknown; // not asked yet
+    struct text stale[DNS_STALE_MAX];
+    size_t stale_count;
+    const char *crash; // what a Pod that could not load the file wrote last; or NULL
+};
+
+struct reconcile {
+    struct arena *arena;
+    const struct snapshot *in;
+    struct decision *out;
+    const struct clusterdns_settings *settings;
+    bool is_main;
+    enum mode mode;
+    struct dns_spec spec; // of the subject
+    struct dns_status before;
+    struct dns_status now;
+    struct target target;
+    struct corefile *live; // parsed target.text, or NULL
+    struct text cluster_ip;
+    bool has_version;
+    struct coredns_version version;
+    struct merge_object *objects;
+    size_t object_count;
+    size_t own_at; // of the subject among them
+    struct merged merged;
+    struct text text;                // the Corefile that is wanted; absent: see `fault`
+    char id[CONFIG_ID_LEN + 1];      // of it
+    const struct value *annotations; // that go with it, map
+    bool is_restoring;               // the last good one stands in for one that CoreDNS refused
+    enum reason fault;               // why no Corefile can be written, or why this one was put back
+    const char *fault_text;
+    struct proof proof;
+};
+
+// ---- mode.c ----
+// Finds out what of the cluster's DNS is ours, and where the Corefile stands.
+void find_mode(struct reconcile *reconcile);
+const struct object *find_object(const struct reconcile *reconcile, enum clusterdns_input input,
+                                 const char *namespace_, struct text name);
+// True if somebody else's operator, or --corefile-mode off, has the cluster's DNS.
+bool is_left_alone(const struct reconcile *reconcile);
+// Name of the workload's objects in our own namespace: "dns-default".
+const char *workload_name(const struct reconcile *reconcile);
+const char *copy_name(const struct reconcile *reconcile, struct text id);
+
+// ---- objects.c ----
+// All DNS objects in the order in which their zones count.
+void collect_objects(struct reconcile *reconcile);
+
+// ---- target.c ----
+// Works out the text that is to stand at the target: fills merged, text and id, or fault.
+void make_text(struct reconcile *reconcile);
+// Takes our parts out of it again.
+bool make_text_without_us(struct reconcile *reconcile, struct text *out,
+                          const struct value **annotations);
+
+// ---- writes.c ----
+// A tree with the label and the owner of all that is ours.
+struct value *own_tree(struct reconcile *reconcile);
+struct object_want *want_object(struct reconcile *reconcile, const struct kind *kind,
+                                struct text namespace_, struct text name, const struct object *seen,
+                                const struct value *tree);
+// Gives it an event and a log line: "ConfigMap ns/name has another Corefile".
+void report_write(struct reconcile *reconcile, struct object_want *want, const char *reason,
+                  const char *what);
+// Writes the Corefile. An absent text removes its key.
+void want_target(struct reconcile *reconcile, struct text text, const struct value *annotations);
+bool is_in_place(const struct reconcile *reconcile);
+struct text copy_text(const struct reconcile *reconcile, struct text id); // absent: no copy
+void want_copy(struct reconcile *reconcile); // of the text that is wanted
+void drop_copies(struct reconcile *reconcile);
+
+// ---- workload.c ----
+void want_workload(struct reconcile *reconcile);
+const struct daemonset *find_workload(struct reconcile *reconcile);
+// Removes all of it. True if something is there still.
+bool drop_workload(struct reconcile *reconcile);
+// The spec of a Pod of CoreDNS that has the Corefile of that ConfigMap.
+struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, const char *config_map);
+
+// ---- proof.c ----
+void prove(struct reconcile *reconcile);
+// Pods had their time to load the Corefile that is wanted.
+bool is_past_deadline(const struct reconcile *reconcile);
+// CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.
+bool is_refused(const struct reconcile *reconcile);
+
+// ---- conditions.c ----
+void report(struct reconcile *reconcile);
+// `why_not`: why a fragment does not count at all; or NULL.
+void report_fragment(struct reconcile *reconcile, const char *why_not);
+
+// ---- release.c ----
+void release(struct reconcile *reconcile);

@@ -1,0 +1,37 @@
+#include "controllers/clusterdns/reconcile.h"
+
+// The end of the main object: what is ours goes, then the finalizer. Copies go with their owner.
+
+static bool is_released(struct reconcile *reconcile)
+{
+    struct text text;
+    const struct value *annotations;
+    switch (reconcile->mode) {
+    case MODE_OWNED:
+        return !drop_workload(reconcile);
+    case MODE_ADOPTED:
+        if (!make_text_without_us(reconcile, &text, &annotations))
+            return true;
+        want_target(reconcile, text, annotations);
+        return false;
+    case MODE_IMPORT:
+        if (!reconcile->target.text.at)
+            return true;
+        annotations = value_make(reconcile->arena, VALUE_MAP);
+        want_target(reconcile, (struct text){0}, annotations);
+        return false;
+    case MODE_FILE:
+    case MODE_FOREIGN:
+    case MODE_OFF:
+    case MODES:
+        break;
+    }
+    return true;
+}
+
+void release(struct reconcile *reconcile)
+{
+    bool is_unmanaged = text_is(reconcile->spec.management_state, "Unmanaged");
+    if (is_unmanaged || is_released(reconcile))
+        reconcile->out->finalizer = FINALIZER_REMOVE;
+}

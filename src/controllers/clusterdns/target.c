@@ -1,0 +1,467 @@
+#include "controllers/clusterdns/reconcile.h"
+
+#include <string.h>
+
+#include "dns/corefile/lint.h"
+
+// Server blocks of ours in a file of somebody else's.
+struct owned {
+    struct corefile_owned *items;
+    size_t count;
+};
+
+// What decides whether a zone is somebody else's.
+struct foreign {
+    struct reconcile *reconcile;
+    const struct corefile *corefile; // where it may stand; NULL: nowhere
+    struct owned owned;
+};
+
+static bool refuse_text(struct reconcile *reconcile, enum reason reason, const char *text)
+{
+    reconcile->fault = reason;
+    reconcile->fault_text = text;
+    return false;
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+// Files of an import are keys of the ConfigMap that is mounted there, by the last part of the path.
+static bool matches_glob(struct text pattern, struct text name)
+{
+    const char *star = memchr(pattern.at, '*', pattern.len);
+    if (!star)
+        return text_equal(pattern, name);
+    struct text head = {pattern.at, (size_t)(star - pattern.at)};
+    struct text tail = {star + 1, pattern.len - head.len - 1};
+    return name.len >= head.len + tail.len && !memcmp(name.at, head.at, head.len) &&
+           !memcmp(name.at + name.len - tail.len, tail.at, tail.len);
+}
+
+static bool find_files(void *context, struct arena *arena, const char *pattern,
+                       struct corefile_file **files, size_t *count, struct error *err)
+{
+    const struct config_map *custom = context;
+    const char *slash = strrchr(pattern, '/');
+    struct text base = text_of(slash ? slash + 1 : pattern);
+    *files = arena_new_array(arena, struct corefile_file, custom->data_count + 1);
+    *count = 0;
+    (void)err;
+    for (size_t i = 0; i < custom->data_count; i++)
+        if (matches_glob(base, custom->data[i].key))
+            (*files)[(*count)++] = (struct corefile_file){
+                arena_copy(arena, custom->data[i].key.at, custom->data[i].key.len),
+                custom->data[i].value};
+    return true;
+}
+
+static struct config_map custom_of(const struct reconcile *reconcile)
+{
+    struct config_map custom = {0};
+    const struct object *seen =
+        find_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns-custom"));
+    if (seen)
+        config_map_unpack(reconcile->arena, object_spec(seen), &custom);
+    return custom;
+}
+
+// The first fault that CoreDNS would find, in its words; NULL: none.
+static const char *lint(const struct reconcile *reconcile, struct text text)
+{
+    AUTO_BUFFER out = {0};
+    struct config_map custom = custom_of(reconcile);
+    const struct corefile_world world = {.context = &custom, .files = find_files};
+    const struct corefile_file file = {reconcile->target.key, text};
+    const struct corefile_lint_options options = {.world = &world, .version = reconcile->version};
+    struct corefile_problems problems = {.arena = reconcile->arena};
+    CLEANUP(corefile) struct corefile *corefile = corefile_lint(&file, &options, &problems);
+    for (size_t i = 0; i < problems.kept; i++)
+        if (!problems.items[i].is_warning) {
+            corefile_write_problem(&out, &problems.items[i]);
+            return arena_copy(reconcile->arena, out.at, out.len);
+        }
+    return NULL;
+}
+
+static struct corefile *parse(const struct reconcile *reconcile, struct text text)
+{
+    const struct corefile_file file = {"Corefile", text};
+    const struct corefile_options options = {0};
+    struct corefile_problems problems = {.arena = reconcile->arena};
+    return text.at ? corefile_new(&file, &options, &problems) : NULL;
+}
+
+// ---- what is ours in it -------------------------------------------------------------------------
+
+static struct text *texts_of(struct arena *arena, const struct value *list, size_t *count)
+{
+    struct text *texts = arena_new_array(arena, struct text, value_count(list) + 1);
+    *count = 0;
+    value_each (item, list)
+        if (item->type == VALUE_TEXT)
+            texts[(*count)++] = item->text;
+    return texts;
+}
+
+// The annotation is what counts: tools that write the file anew drop comments.
+static bool read_owned(const struct reconcile *reconcile, struct owned *out)
+{
+    struct error err;
+    struct text text = config_map_annotation(&reconcile->target.map, ZONES_ANNOTATION);
+    const struct value *list =
+        text.at ? value_read_json(reconcile->arena, text, &value_reply_limits, &err) : NULL;
+    if (!list || list->type != VALUE_LIST)
+        return false;
+    out->items = arena_new_array(reconcile->arena, struct corefile_owned, list->count + 1);
+    value_each (item, list) {
+        struct corefile_owned *owned = &out->items[out->count++];
+        owned->name = value_text_at(item, "name");
+        owned->zones = texts_of(reconcile->arena, value_list_at(item, "zones"), &owned->zone_count);
+    }
+    return true;
+}
+
+static bool is_as_rendered(const struct reconcile *reconcile, const struct corefile_input *input,
+                           const struct corefile_entry *entry, const struct corefile_block *block)
+{
+    AUTO_BUFFER rendered = {0};
+    corefile_render_entry(&rendered, input, entry);
+    return text_equal(buffer_text(&rendered),
+                      corefile_block_text(reconcile->live, block, entry->name));
+}
+
+static const struct text last_zones[] = {{"hostname.bind", 13}, {"version.bind", 12}};
+
+// Without the annotation a block is ours if it has exactly the text that we would write.
+static void guess_owned(const struct reconcile *reconcile, const struct corefile_input *input,
+                        struct owned *out)
+{
+    uint16_t port;
+    out->items = arena_new_array(reconcile->arena, struct corefile_owned, input->entry_count + 1);
+    for (size_t i = 0; i < input->entry_count; i++) {
+        const struct corefile_entry *entry = &input->entries[i];
+        const struct corefile_block *block =
+            corefile_find_zone(reconcile->live, entry->zones[0], &port);
+        if (block && is_as_rendered(reconcile, input, entry, block))
+            out->items[out->count++] =
+                (struct corefile_owned){entry->name, entry->zones, entry->zone_count};
+    }
+    const struct corefile_block *last = corefile_find_zone(reconcile->live, last_zones[1], &port);
+    if (last && config_id_find(corefile_block_text(reconcile->live, last, TEXT(""))).at)
+        out->items[out->count++] =
+            (struct corefile_owned){.zones = last_zones, .zone_count = COUNT_OF(last_zones)};
+}
+
+static const char *foreign_owner(const void *context, struct text zone)
+{
+    uint16_t port;
+    const struct foreign *foreign = context;
+    const struct corefile_block *block =
+        foreign->corefile ? corefile_find_zone(foreign->corefile, zone, &port) : NULL;
+    if (!block || corefile_is_owned(block, foreign->owned.items, foreign->owned.count))
+        return NULL;
+    const struct corefile_token *token = &foreign->corefile->tokens[block->first];
+    return arena_printf(foreign->reconcile->arena, "%s:%u",
+                        foreign->corefile->files[token->file].path, token->line);
+}
+
+// ---- bundles ------------------------------------------------------------------------------------
+
+static enum bundle_state find_bundle(const void *context, struct text name, struct text *version,
+                                     const char **why)
+{
+    const struct reconcile *reconcile = context;
+    struct config_map map;
+    const char *namespace_ = reconcile->settings->ca_namespace;
+    if (reconcile->mode != MODE_OWNED) {
+        *why = "the CoreDNS that runs is not ours, so caBundle cannot be mounted into its Pods";
+        return BUNDLE_UNSUPPORTED;
+    }
+    const struct object *seen = find_object(reconcile, INPUT_CONFIG_MAPS, namespace_, name);
+    if (!seen) {
+        *why = arena_printf(reconcile->arena, "ConfigMap %s/%.*s of the authorities is not there",
+                            namespace_, TEXT_ARGS(name));
+        return BUNDLE_MISSING;
+    }
+    config_map_unpack(reconcile->arena, object_spec(seen), &map);
+    struct text pem = config_map_data(&map, "ca-bundle.crt");
+    if (!pem.len || !memmem(pem.at, pem.len, "-----BEGIN CERTIFICATE-----", 27)) {
+        *why = arena_printf(reconcile->arena,
+                            "ConfigMap %s/%.*s has no certificates under the key ca-bundle.crt",
+                            namespace_, TEXT_ARGS(name));
+        return BUNDLE_INVALID;
+    }
+    *version = object_version(seen);
+    return BUNDLE_FOUND;
+}
+
+// ---- merging ------------------------------------------------------------------------------------
+
+static struct text metrics_address(const struct reconcile *reconcile, enum corefile_layout layout)
+{
+    const char *given = reconcile->settings->metrics_address;
+    return text_of(given ? given : layout == COREFILE_OPENSHIFT ? "127.0.0.1:9153" : ":9153");
+}
+
+static struct merge_settings settings_of(struct reconcile *reconcile)
+{
+    bool is_openshift =
+        reconcile->mode == MODE_OWNED && !strcmp(reconcile->settings->layout, "openshift");
+    enum corefile_layout layout = is_openshift ? COREFILE_OPENSHIFT : COREFILE_PLAIN;
+    return (struct merge_settings){
+        .layout = layout,
+        .port = (uint16_t)reconcile->settings->dns_port,
+        .metrics_address = metrics_address(reconcile, layout),
+        .context = {.cluster_domain = text_of(reconcile->settings->cluster_domain),
+                    .cluster_ips = &reconcile->cluster_ip,
+                    .cluster_ip_count = reconcile->cluster_ip.len > 0,
+                    .has_version = reconcile->has_version,
+                    .version = reconcile->version},
+        .bundles = {.context = reconcile, .find = find_bundle},
+        .live = reconcile->live,
+    };
+}
+
+static void merge_objects(struct reconcile *reconcile, const struct merge_settings *settings)
+{
+    merge(reconcile->arena, settings, reconcile->objects, reconcile->object_count,
+          &reconcile->merged);
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+// The id is hashed with zeroes in its place, which are then overwritten.
+static void settle_id(struct reconcile *reconcile, struct buffer *text)
+{
+    config_id_of(buffer_text(text), reconcile->id);
+    char *at = text->len ? strstr(text->at, CONFIG_ID_PREFIX "0000000000000000") : NULL;
+    if (at)
+        memcpy(at + sizeof CONFIG_ID_PREFIX - 1, reconcile->id, CONFIG_ID_LEN);
+    reconcile->text = (struct text){arena_copy(reconcile->arena, text->at, text->len), text->len};
+}
+
+static void render_blocks(struct reconcile *reconcile, bool has_last, struct buffer *out)
+{
+    const struct corefile_input *input = &reconcile->merged.input;
+    for (size_t i = 0; i < input->entry_count; i++)
+        corefile_render_entry(out, input, &input->entries[i]);
+    if (has_last)
+        corefile_render_last(out, input, corefile_no_id);
+}
+
+static void add_zones(struct arena *arena, struct value *list, struct text name,
+                      const struct text *zones, size_t count)
+{
+    struct value *item = value_make(arena, VALUE_MAP);
+    struct value *texts = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < count; i++)
+        value_append(texts, value_make_text(arena, zones[i]));
+    value_set(item, TEXT("name"), value_make_text(arena, name.at ? name : TEXT("")));
+    value_set(item, TEXT("zones"), texts);
+    value_append(list, item);
+}
+
+static struct text zones_annotation(struct reconcile *reconcile, bool has_last)
+{
+    AUTO_BUFFER json = {0};
+    const struct corefile_input *input = &reconcile->merged.input;
+    struct value *list = value_make(reconcile->arena, VALUE_LIST);
+    for (size_t i = 0; i < input->entry_count; i++)
+        add_zones(reconcile->arena, list, input->entries[i].name, input->entries[i].zones,
+                  input->entries[i].zone_count);
+    if (has_last)
+        add_zones(reconcile->arena, list, TEXT(""), last_zones, COUNT_OF(last_zones));
+    value_write_json(&json, list);
+    return (struct text){arena_copy(reconcile->arena, json.at, json.len), json.len};
+}
+
+static void set_annotation(struct reconcile *reconcile, struct value *map, const char *key,
+                           struct text value)
+{
+    value_set(map, text_of(key),
+              value.at ? value_make_text(reconcile->arena, value)
+                       : value_make(reconcile->arena, VALUE_NULL));
+}
+
+// ---- an own file --------------------------------------------------------------------------------
+
+static bool check_text(struct reconcile *reconcile)
+{
+    const char *fault = lint(reconcile, reconcile->text);
+    if (fault)
+        return refuse_text(reconcile, REASON_COREFILE_REFUSED,
+                           arena_printf(reconcile->arena,
+                                        "CoreDNS would refuse what Signpost made, which is a fault "
+                                        "of Signpost's; nothing is written: %s",
+                                        fault));
+    if (reconcile->text.len > CONFIG_OCTETS_MAX && reconcile->text.len > reconcile->target.text.len)
+        return refuse_text(reconcile, REASON_TOO_LARGE,
+                           arena_printf(reconcile->arena,
+                                        "the Corefile would have %zu octets; %d are the most, as "
+                                        "no ConfigMap holds much more",
+                                        reconcile->text.len, CONFIG_OCTETS_MAX));
+    return true;
+}
+
+static void make_own(struct reconcile *reconcile)
+{
+    AUTO_BUFFER out = {0};
+    const struct merge_settings settings = settings_of(reconcile);
+    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
+    merge_objects(reconcile, &settings);
+    corefile_render(&out, &reconcile->merged.input, reconcile->id);
+    reconcile->text = (struct text){arena_copy(reconcile->arena, out.at, out.len), out.len};
+    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
+    reconcile->annotations = annotations;
+}
+
+// ---- a file of somebody else's ------------------------------------------------------------------
+
+static uint16_t root_port(const struct corefile *corefile)
+{
+    uint16_t port = 0;
+    return corefile_find_zone(corefile, TEXT("."), &port) && port ? port : 53;
+}
+
+static void splice(struct reconcile *reconcile, const struct owned *owned, struct text blocks,
+                   struct value *annotations, struct buffer *out)
+{
+    struct text saved = config_map_annotation(&reconcile->target.map, FORWARD_ANNOTATION);
+    struct corefile_splice splice = {
+        .corefile = reconcile->live,
+        .owned = owned->items,
+        .owned_count = owned->count,
+        .blocks = blocks,
+        .forward = &reconcile->merged.input.root,
+        .saved = saved,
+    };
+    if (reconcile->merged.is_root_changed) {
+        splice.root = COREFILE_ROOT_REPLACE;
+        if (!saved.at)
+            saved = corefile_root_forward(reconcile->live);
+    } else if (saved.at && corefile_root_forward(reconcile->live).at) {
+        splice.root = COREFILE_ROOT_RESTORE;
+        saved = (struct text){0};
+    }
+    set_annotation(reconcile, annotations, FORWARD_ANNOTATION, saved);
+    corefile_splice(out, &splice);
+}
+
+static bool can_be_edited(struct reconcile *reconcile)
+{
+    if (!reconcile->target.text.at)
+        return refuse_text(reconcile, REASON_FOREIGN_COREFILE_BROKEN,
+                           arena_printf(reconcile->arena, "ConfigMap %.*s/%.*s has no key %s",
+                                        TEXT_ARGS(reconcile->target.namespace_),
+                                        TEXT_ARGS(reconcile->target.name), reconcile->target.key));
+    const char *fault = lint(reconcile, reconcile->target.text);
+    if (!fault)
+        return true;
+    return refuse_text(
+        reconcile, REASON_FOREIGN_COREFILE_BROKEN,
+        arena_printf(reconcile->arena,
+                     "CoreDNS would refuse ConfigMap %.*s/%.*s as it stands there, so nothing in "
+                     "it is changed: %s",
+                     TEXT_ARGS(reconcile->target.namespace_), TEXT_ARGS(reconcile->target.name),
+                     fault));
+}
+
+static void find_owned(struct reconcile *reconcile, const struct merge_settings *settings,
+                       struct owned *out)
+{
+    if (read_owned(reconcile, out))
+        return;
+    merge_objects(reconcile, settings);
+    guess_owned(reconcile, &reconcile->merged.input, out);
+}
+
+static void make_adopted(struct reconcile *reconcile)
+{
+    AUTO_BUFFER blocks = {0};
+    AUTO_BUFFER out = {0};
+    struct foreign foreign = {.reconcile = reconcile, .corefile = reconcile->live};
+    struct merge_settings settings = settings_of(reconcile);
+    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
+    settings.port = root_port(reconcile->live);
+    if (!corefile_root_forward(reconcile->live).at)
+        settings.no_resolvers = "the root block has no single `forward .` that could be changed";
+    find_owned(reconcile, &settings, &foreign.owned);
+    settings.foreign_owner = foreign_owner;
+    settings.foreign_context = &foreign;
+    merge_objects(reconcile, &settings);
+    bool has_last =
+        !foreign_owner(&foreign, last_zones[0]) && !foreign_owner(&foreign, last_zones[1]);
+    render_blocks(reconcile, has_last, &blocks);
+    splice(reconcile, &foreign.owned, buffer_text(&blocks), annotations, &out);
+    settle_id(reconcile, &out);
+    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
+    set_annotation(reconcile, annotations, ZONES_ANNOTATION, zones_annotation(reconcile, has_last));
+    reconcile->annotations = annotations;
+}
+
+// The main file, which imports ours, may serve zones of its own.
+static void make_imported(struct reconcile *reconcile)
+{
+    AUTO_BUFFER out = {0};
+    struct config_map main_map = {0};
+    const struct object *seen =
+        find_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns"));
+    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
+    if (seen)
+        config_map_unpack(reconcile->arena, object_spec(seen), &main_map);
+    CLEANUP(corefile)
+    struct corefile *corefile = parse(reconcile, config_map_data(&main_map, "Corefile"));
+    const struct foreign foreign = {.reconcile = reconcile, .corefile = corefile};
+    struct merge_settings settings = settings_of(reconcile);
+    if (corefile)
+        settings.port = root_port(corefile);
+    settings.no_resolvers =
+        "the root block is not ours: a `forward` beside its own is ignored or stops CoreDNS";
+    settings.foreign_owner = foreign_owner;
+    settings.foreign_context = &foreign;
+    merge_objects(reconcile, &settings);
+    render_blocks(reconcile, !foreign_owner(&foreign, last_zones[1]), &out);
+    settle_id(reconcile, &out);
+    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
+    reconcile->annotations = annotations;
+}
+
+// ---- the text -----------------------------------------------------------------------------------
+
+static void (*const makers[MODES])(struct reconcile *reconcile) = {
+    [MODE_OWNED] = make_own,
+    [MODE_ADOPTED] = make_adopted,
+    [MODE_IMPORT] = make_imported,
+    [MODE_FILE] = make_own,
+};
+
+void make_text(struct reconcile *reconcile)
+{
+    reconcile->live = parse(reconcile, reconcile->target.text);
+    if (reconcile->mode == MODE_ADOPTED && !can_be_edited(reconcile)) {
+        const struct merge_settings settings = settings_of(reconcile);
+        merge_objects(reconcile, &settings);
+        return;
+    }
+    makers[reconcile->mode](reconcile);
+    if (!check_text(reconcile))
+        reconcile->text = (struct text){0};
+}
+
+bool make_text_without_us(struct reconcile *reconcile, struct text *out,
+                          const struct value **annotations)
+{
+    AUTO_BUFFER text = {0};
+    struct owned owned = {0};
+    struct value *none = value_make(reconcile->arena, VALUE_MAP);
+    reconcile->live = parse(reconcile, reconcile->target.text);
+    if (reconcile->mode != MODE_ADOPTED || !reconcile->live || !read_owned(reconcile, &owned))
+        return false;
+    splice(reconcile, &owned, TEXT(""), none, &text);
+    set_annotation(reconcile, none, CONFIG_ID_ANNOTATION, (struct text){0});
+    set_annotation(reconcile, none, ZONES_ANNOTATION, (struct text){0});
+    set_annotation(reconcile, none, FORWARD_ANNOTATION, (struct text){0});
+    *out = (struct text){arena_copy(reconcile->arena, text.at, text.len), text.len};
+    *annotations = none;
+    return true;
+}

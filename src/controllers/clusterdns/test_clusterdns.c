@@ -1,0 +1,456 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "controllers/clusterdns/test_cluster.h"
+
+#define ONE_ZONE "'servers':[" SERVER("'a.example'", "'192.0.2.1'") "]"
+#define OTHER_ZONE "'servers':[" SERVER("'b.example'", "'192.0.2.2'") "]"
+
+static const char kubeadm[] = ".:53 {\n    errors\n    health {\n       lameduck 5s\n    }\n"
+                              "    ready\n    kubernetes cluster.local in-addr.arpa ip6.arpa {\n"
+                              "       pods insecure\n       fallthrough in-addr.arpa ip6.arpa\n"
+                              "    }\n    prometheus :9153\n"
+                              "    forward . /etc/resolv.conf { # the node's\n"
+                              "       max_concurrent 1000\n    }\n    cache 30\n    loop\n"
+                              "    reload\n    loadbalance\n}\n";
+
+static void use_kubeadm(void)
+{
+    put_text_map("kube-system", "coredns", "Corefile", kubeadm);
+    put(&deployment_kind, "kube-system", "coredns", "",
+        "'spec':{'replicas':2,'template':{'spec':{'containers':[{'image':"
+        "'registry/coredns:v1.11.1'}]}}},'status':{'updatedReplicas':2,'availableReplicas':2}");
+    put(&service_kind, "kube-system", "kube-dns", "", "'spec':{'clusterIP':'10.96.0.10'}");
+}
+
+static void pods_answer(const char *id)
+{
+    set_answer(0, "10.0.0.1:53", id);
+    set_answer(1, "10.0.0.2:53", id);
+}
+
+static void put_kube_dns_pods(void)
+{
+    put_pod(false, "coredns-a", "10.0.0.1");
+    put_pod(false, "coredns-b", "10.0.0.2");
+}
+
+// ---- adopted ------------------------------------------------------------------------------------
+
+static void a_config_is_in_the_status_before_it_is_written(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    reconcile_once(DNS_MAIN_NAME);
+    assert_int_equal(strlen(config_id()), CONFIG_ID_LEN);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+    reconcile_once(DNS_MAIN_NAME);
+    const char *copy = arena_printf(arena, "coredns-%s", config_id());
+    assert_string_equal(data_of("kube-system", copy, "Corefile"),
+                        data_of("kube-system", "coredns", "Corefile"));
+}
+
+static void our_blocks_stand_before_what_others_wrote(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    assert_non_null(strstr(text, "a.example:53 {\n    prometheus :9153\n    forward . 192.0.2.1"));
+    assert_non_null(strstr(text, arena_printf(arena, "chaos signpost-%s signpost", config_id())));
+    assert_true(text_ends(text_of(text), kubeadm));
+    assert_string_equal(now("Accepted"), "True/Accepted");
+    assert_string_equal(now("Converged"), "Unknown/NoPods");
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+}
+
+static void without_entries_every_octet_of_others_is_back(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE ",'upstreamResolvers':{'upstreams':[{'type':'Network','address':"
+                      "'192.0.2.9','port':54}]}");
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    assert_non_null(strstr(text, "forward . 192.0.2.9:54 {"));
+    assert_non_null(strstr(text, "max_concurrent 1000"));
+    put_main("");
+    settle(DNS_MAIN_NAME);
+    assert_true(text_ends(text_of(data_of("kube-system", "coredns", "Corefile")), kubeadm));
+    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
+                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+}
+
+static void a_file_that_others_replaced_gets_our_blocks_again(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    put_text_map("kube-system", "coredns", "Corefile", ".:53 {\n    whoami\n}\n");
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    assert_non_null(strstr(text, "a.example:53 {"));
+    assert_true(text_ends(text_of(text), ".:53 {\n    whoami\n}\n"));
+}
+
+static void a_lost_annotation_makes_no_second_block(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    const char *before = data_of("kube-system", "coredns", "Corefile");
+    put_text_map("kube-system", "coredns", "Corefile", before);
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), before);
+    assert_string_equal(now("Accepted"), "True/Accepted");
+}
+
+static void a_zone_of_somebody_elses_block_is_refused(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_text_map("kube-system", "coredns", "Corefile",
+                 ".:53 {\n    whoami\n}\na.example:53 {\n    forward . 192.0.2.99\n}\n");
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Accepted"), "False/Refused");
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Accepted"),
+                           "a.example is served by Corefile:4, which is not ours"));
+}
+
+static void a_broken_file_of_others_is_left_alone(void **state)
+{
+    (void)state;
+    static const char broken[] = ".:53 {\n    whomai\n}\n";
+    use_kubeadm();
+    put_text_map("kube-system", "coredns", "Corefile", broken);
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), broken);
+    assert_string_equal(now("Degraded"), "True/ForeignCorefileBroken");
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Degraded"),
+                           "Corefile:2 - Error during parsing: Unknown directive 'whomai'"));
+}
+
+// ---- proof --------------------------------------------------------------------------------------
+
+static void it_has_converged_when_all_pods_say_so(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "False/Waiting");
+    assert_int_equal(cluster.questions[0].good_for_ms, 2000);
+    pods_answer(config_id());
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "True/Converged");
+    assert_string_equal(now("Progressing"), "False/AsExpected");
+    assert_int_equal(cluster.questions[0].good_for_ms, 60000);
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+}
+
+static void pods_that_stay_silent_restore_nothing(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    pods_answer(config_id());
+    settle(DNS_MAIN_NAME);
+    pods_answer(NULL);
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    cluster.now_ms += 181 * 1000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "Unknown/PodsSilent");
+    assert_non_null(strstr(data_of("kube-system", "coredns", "Corefile"), "b.example"));
+}
+
+static void what_no_pod_loads_is_put_back(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    const char *good = config_id();
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    pods_answer(good);
+    settle(DNS_MAIN_NAME);
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    const char *bad = config_id();
+    assert_string_equal(now("Converged"), "False/Waiting");
+    cluster.now_ms += 181 * 1000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), text);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_non_null(find_stored(&config_map_kind, "kube-system",
+                                arena_printf(arena, "coredns-%s", bad)));
+    // The same spec is not tried again, another one is.
+    cluster.now_ms += 600 * 1000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), text);
+    put_main("'servers':[" SERVER("'c.example'", "'192.0.2.3'") "]");
+    settle(DNS_MAIN_NAME);
+    assert_non_null(strstr(data_of("kube-system", "coredns", "Corefile"), "c.example"));
+    assert_string_equal(now("Degraded"), "False/AsExpected");
+}
+
+static void a_pod_that_crashes_brings_back_the_last_good_one_with_its_words(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    pods_answer(config_id());
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    put(&pod_kind, "kube-system", "coredns-c", "'labels':{'k8s-app':'kube-dns'}",
+        "'status':{'phase':'Pending','containerStatuses':[{'state':{},'lastState':{'terminated':"
+        "{'exitCode':1,'message':'Corefile:3 - Error during parsing: no'}}}]}");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), text);
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Degraded"),
+                           "Corefile:3 - Error during parsing: no"));
+}
+
+static void two_proved_copies_are_kept(void **state)
+{
+    (void)state;
+    const char *ids[4];
+    static const char *const zones[] = {"a", "b", "c", "d"};
+    use_kubeadm();
+    put_kube_dns_pods();
+    for (size_t i = 0; i < 4; i++) {
+        put_main(arena_printf(arena, "'servers':[{'zones':['%s.example'],'forwardPlugin':{"
+                                     "'upstreams':['192.0.2.1']}}]",
+                              zones[i]));
+        settle(DNS_MAIN_NAME);
+        ids[i] = config_id();
+        pods_answer(ids[i]);
+        settle(DNS_MAIN_NAME);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(find_stored(&config_map_kind, "kube-system",
+                                     arena_printf(arena, "coredns-%s", ids[i])) != NULL,
+                         i >= 2);
+}
+
+// ---- owned --------------------------------------------------------------------------------------
+
+static void an_own_coredns_is_made(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_non_null(find_stored(&daemonset_kind, "openshift-dns", "dns-default"));
+    assert_non_null(find_stored(&service_kind, "openshift-dns", "dns-default"));
+    assert_non_null(find_stored(&serviceaccount_kind, "openshift-dns", "dns"));
+    const struct value *daemonset =
+        find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree;
+    assert_true(text_is(value_text_at(daemonset, "spec.template.metadata.annotations"
+                                                 "[" CONFIG_ID_ANNOTATION "]"),
+                        config_id()));
+    assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "a.example:5353"));
+    assert_true(text_is(value_text_at(status_of(DNS_MAIN_NAME), "config.mode"), "owned"));
+    assert_true(text_is(value_text_at(status_of(DNS_MAIN_NAME), "config.corednsVersion"), "1.12.4"));
+}
+
+static void without_an_image_all_but_the_daemonset_is_made(void **state)
+{
+    (void)state;
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&daemonset_kind, "openshift-dns", "dns-default"));
+    assert_non_null(find_stored(&service_kind, "openshift-dns", "dns-default"));
+    assert_string_equal(now("Progressing"), "True/ImageMissing");
+}
+
+static void drift_is_put_back(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("openshift-dns", "dns-default", "Corefile");
+    struct value *map = find_stored(&config_map_kind, "openshift-dns", "dns-default")->tree;
+    value_put_text(arena, map, "data.Corefile", ".:5353 {\n whoami\n}\n");
+    struct value *daemonset = find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree;
+    value_put(arena, daemonset, "spec.template.spec.nodeSelector",
+              quote(arena, "{'disk':'ssd'}"));
+    value_put_text(arena, daemonset, "metadata.labels.theirs", "kept");
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("openshift-dns", "dns-default", "Corefile"), text);
+    daemonset = find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree;
+    assert_true(text_is(value_text_at(daemonset, "metadata.labels.theirs"), "kept"));
+    assert_true(text_is(value_text_at(daemonset, "spec.template.spec.nodeSelector"
+                                                 "[kubernetes.io/os]"),
+                        "linux"));
+}
+
+static void the_end_of_the_object_is_the_end_of_all_that_is_ours(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
+                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+    assert_null(find_stored(&daemonset_kind, "openshift-dns", "dns-default"));
+    assert_null(find_stored(&config_map_kind, "openshift-dns", "dns-default"));
+}
+
+static void unmanaged_only_looks(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main(ONE_ZONE ",'managementState':'Unmanaged'");
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&config_map_kind, "openshift-dns", "dns-default"));
+    assert_string_equal(now("Upgradeable"), "False/OperatorUnmanaged");
+    assert_string_equal(now("Accepted"), "True/Accepted");
+}
+
+static void authorities_are_copied_and_mounted(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main("'servers':[{'zones':['a.example'],'forwardPlugin':{'upstreams':['192.0.2.1'],"
+             "'transportConfig':{'transport':'TLS','tls':{'serverName':'dns.example','caBundle':"
+             "{'name':'corp'}}}}}]");
+    settle(DNS_MAIN_NAME);
+    assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "        tls\n"));
+    put_text_map("openshift-config", "corp", "ca-bundle.crt",
+                 "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n");
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"),
+                           "        tls /etc/pki/dns.example-ca-corp-"));
+    assert_non_null(data_of("openshift-dns", "ca-corp", "ca-bundle.crt"));
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_null(data_of("openshift-dns", "ca-corp", "ca-bundle.crt"));
+}
+
+// ---- import -------------------------------------------------------------------------------------
+
+static void where_the_file_imports_ours_is_a_key_of_its_own(void **state)
+{
+    (void)state;
+    static const char main_file[] = ".:53 {\n    errors\n    import /etc/coredns/custom/"
+                                    "*.override\n}\nimport /etc/coredns/custom/*.server\n";
+    put_text_map("kube-system", "coredns", "Corefile", main_file);
+    struct value *custom = put_text_map("kube-system", "coredns-custom", "theirs.server", "x");
+    (void)custom;
+    put_main(ONE_ZONE ",'upstreamResolvers':{'policy':'Random'}");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), main_file);
+    assert_string_equal(data_of("kube-system", "coredns-custom", "theirs.server"), "x");
+    assert_non_null(strstr(data_of("kube-system", "coredns-custom", "signpost.server"),
+                           "a.example:53 {"));
+    assert_string_equal(now("Accepted"), "False/PartiallyAccepted");
+    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
+                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_null(data_of("kube-system", "coredns-custom", "signpost.server"));
+    assert_string_equal(data_of("kube-system", "coredns-custom", "theirs.server"), "x");
+}
+
+// ---- who is asked -------------------------------------------------------------------------------
+
+static void openshifts_operator_is_left_alone(void **state)
+{
+    (void)state;
+    put(&deployment_kind, "openshift-dns-operator", "dns-operator", "", "");
+    put_main(ONE_ZONE);
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+    assert_non_null(event_of(&cluster.decision, "ForeignOperator"));
+    assert_null(cluster.decision.status);
+}
+
+static void a_fragment_is_served_with_the_main_object(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    put(&dns_kind, "", "team", "",
+        "'spec':{'servers':[" SERVER("'a.example','t.example'", "'192.0.2.7'") "]}");
+    settle(DNS_MAIN_NAME);
+    settle("team");
+    assert_non_null(strstr(data_of("kube-system", "coredns", "Corefile"), "t.example:53 {"));
+    assert_string_equal(condition_of(arena, status_of("team"), "Accepted"),
+                        "False/PartiallyAccepted");
+    assert_non_null(strstr(message_of(arena, status_of("team"), "Accepted"),
+                           "a.example is forwarded by default spec.servers[0] already"));
+    remove_stored(&dns_kind, "", DNS_MAIN_NAME);
+    settle("team");
+    assert_string_equal(condition_of(arena, status_of("team"), "Accepted"), "False/NotDefault");
+}
+
+static void fragments_can_be_switched_off(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    cluster.settings.has_fragments = false;
+    put_main(ONE_ZONE);
+    put(&dns_kind, "", "team", "",
+        "'spec':{'servers':[" SERVER("'t.example'", "'192.0.2.7'") "]}");
+    settle(DNS_MAIN_NAME);
+    settle("team");
+    assert_null(strstr(data_of("kube-system", "coredns", "Corefile"), "t.example"));
+    assert_string_equal(condition_of(arena, status_of("team"), "Accepted"), "False/NotDefault");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(a_config_is_in_the_status_before_it_is_written),
+        STORY(our_blocks_stand_before_what_others_wrote),
+        STORY(without_entries_every_octet_of_others_is_back),
+        STORY(a_file_that_others_replaced_gets_our_blocks_again),
+        STORY(a_lost_annotation_makes_no_second_block),
+        STORY(a_zone_of_somebody_elses_block_is_refused),
+        STORY(a_broken_file_of_others_is_left_alone),
+        STORY(it_has_converged_when_all_pods_say_so),
+        STORY(pods_that_stay_silent_restore_nothing),
+        STORY(what_no_pod_loads_is_put_back),
+        STORY(a_pod_that_crashes_brings_back_the_last_good_one_with_its_words),
+        STORY(two_proved_copies_are_kept),
+        STORY(an_own_coredns_is_made),
+        STORY(without_an_image_all_but_the_daemonset_is_made),
+        STORY(drift_is_put_back),
+        STORY(the_end_of_the_object_is_the_end_of_all_that_is_ours),
+        STORY(unmanaged_only_looks),
+        STORY(authorities_are_copied_and_mounted),
+        STORY(where_the_file_imports_ours_is_a_key_of_its_own),
+        STORY(openshifts_operator_is_left_alone),
+        STORY(a_fragment_is_served_with_the_main_object),
+        STORY(fragments_can_be_switched_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+#include "controllers/clusterdns/reconcile.h"
+
+#include <string.h>
+
+// The ConfigMaps: the Corefile itself, and copies of it to go back to.
+
+static struct value *owner_list(struct reconcile *reconcile)
+{
+    AUTO_BUFFER version = {0};
+    char uid[37];
+    struct arena *arena = reconcile->arena;
+    struct value *list = value_make(arena, VALUE_LIST);
+    struct value *owner = value_make(arena, VALUE_MAP);
+    kind_api_version(&version, &dns_kind);
+    object_write_uid(reconcile->in->subject, uid);
+    value_put_text(arena, owner, "apiVersion", arena_copy_text(arena, version.at));
+    value_put_bool(arena, owner, "controller", true);
+    value_put_text(arena, owner, "kind", dns_kind.name);
+    value_put(arena, owner, "name", value_make_text(arena, reconcile->in->name));
+    value_put_text(arena, owner, "uid", arena_copy_text(arena, uid));
+    value_append(list, owner);
+    return list;
+}
+
+struct value *own_tree(struct reconcile *reconcile)
+{
+    struct arena *arena = reconcile->arena;
+    struct value *tree = value_make(arena, VALUE_MAP);
+    value_put(arena, tree, "metadata.labels[" OPERATOR_LABEL "]",
+              value_make_text(arena, reconcile->in->name));
+    value_put(arena, tree, "metadata.ownerReferences", owner_list(reconcile));
+    return tree;
+}
+
+struct object_want *want_object(struct reconcile *reconcile, const struct kind *kind,
+                                struct text namespace_, struct text name, const struct object *seen,
+                                const struct value *tree)
+{
+    struct object_want *want = decision_add_object(reconcile->out, reconcile->arena);
+    *want = (struct object_want){.key = {kind, namespace_, name}, .tree = tree, .seen = seen};
+    return want;
+}
+
+static const struct decision_event *event_of(struct reconcile *reconcile, const char *reason,
+                                             const char *text)
+{
+    struct decision_event *event = arena_new_of(reconcile->arena, struct decision_event);
+    *event = (struct decision_event){.reason = reason, .text = text};
+    return event;
+}
+
+static const struct decision_line *line_of(struct reconcile *reconcile, const char *message,
+                                           const char *name)
+{
+    struct decision_line *line = arena_new_of(reconcile->arena, struct decision_line);
+    struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, 2);
+    attrs[0] = LOG_TEXT("object", name);
+    attrs[1] = LOG_END;
+    *line = (struct decision_line){.level = LOG_INFO, .message = message, .attrs = attrs};
+    return line;
+}
+
+void report_write(struct reconcile *reconcile, struct object_want *want, const char *reason,
+                  const char *what)
+{
+    const char *name = arena_printf(reconcile->arena, "%s %.*s/%.*s", want->key.kind->name,
+                                    TEXT_ARGS(want->key.namespace_), TEXT_ARGS(want->key.name));
+    want->event = event_of(reconcile, reason, arena_printf(reconcile->arena, "%s %s", name, what));
+    want->line = line_of(reconcile, what, name);
+}
+
+// ---- the Corefile -------------------------------------------------------------------------------
+
+// One that is null is not to be there.
+static bool has_annotations(const struct reconcile *reconcile)
+{
+    const struct config_map *map = &reconcile->target.map;
+    value_each (item, reconcile->annotations) {
+        const char *key = arena_copy(reconcile->arena, item->key.at, item->key.len);
+        struct text there = config_map_annotation(map, key);
+        if ((item->type == VALUE_NULL) != !there.at || !text_equal(there, value_text(item)))
+            return false;
+    }
+    return true;
+}
+
+bool is_in_place(const struct reconcile *reconcile)
+{
+    return reconcile->target.seen && text_equal(reconcile->target.text, reconcile->text) &&
+           has_annotations(reconcile);
+}
+
+void want_target(struct reconcile *reconcile, struct text text, const struct value *annotations)
+{
+    const struct target *target = &reconcile->target;
+    struct arena *arena = reconcile->arena;
+    bool is_own = reconcile->mode == MODE_OWNED;
+    struct value *tree = is_own ? own_tree(reconcile) : value_make(arena, VALUE_MAP);
+    struct value *data = value_make(arena, VALUE_MAP);
+    value_set(data, text_of(target->key),
+              text.at ? value_make_text(arena, text) : value_make(arena, VALUE_NULL));
+    value_put(arena, tree, "metadata.annotations", value_copy(arena, annotations));
+    value_set(tree, TEXT("data"), data);
+    report_write(reconcile,
+                 want_object(reconcile, &config_map_kind, target->namespace_, target->name,
+                             target->seen, tree),
+                 EVENT_COREFILE_WRITTEN, "has another Corefile");
+}
+
+// ---- copies -------------------------------------------------------------------------------------
+
+static const struct object *find_copy(const struct reconcile *reconcile, struct text id)
+{
+    const struct target *target = &reconcile->target;
+    if (!id.len)
+        return NULL;
+    return find_object(reconcile, INPUT_CONFIG_MAPS,
+                       arena_copy(reconcile->arena, target->namespace_.at, target->namespace_.len),
+                       text_of(copy_name(reconcile, id)));
+}
+
+struct text copy_text(const struct reconcile *reconcile, struct text id)
+{
+    struct config_map map;
+    const struct object *copy = find_copy(reconcile, id);
+    if (!copy)
+        return (struct text){0};
+    config_map_unpack(reconcile->arena, object_spec(copy), &map);
+    return config_map_data(&map, "Corefile");
+}
+
+void want_copy(struct reconcile *reconcile)
+{
+    struct arena *arena = reconcile->arena;
+    struct text id = text_of(reconcile->id);
+    if (find_copy(reconcile, id))
+        return;
+    struct value *tree = own_tree(reconcile);
+    struct value *data = value_make(arena, VALUE_MAP);
+    value_put(arena, tree, "metadata.annotations[" CONFIG_ID_ANNOTATION "]",
+              value_make_text(arena, id));
+    value_put_bool(arena, tree, "immutable", true);
+    value_set(data, TEXT("Corefile"), value_make_text(arena, reconcile->text));
+    value_set(tree, TEXT("data"), data);
+    want_object(reconcile, &config_map_kind, reconcile->target.namespace_,
+                text_of(copy_name(reconcile, id)), NULL, tree);
+}
+
+static bool is_kept(const struct dns_config *config, struct text id)
+{
+    for (size_t i = 0; i < config->proved_count; i++)
+        if (text_equal(config->proved[i], id))
+            return true;
+    return text_equal(config->id, id) || text_equal(config->refused, id);
+}
+
+static void drop_copy(struct reconcile *reconcile, struct text id)
+{
+    const struct object *copy = find_copy(reconcile, id);
+    if (copy && !is_kept(&reconcile->now.config, id))
+        want_object(reconcile, &config_map_kind, reconcile->target.namespace_,
+                    text_of(copy_name(reconcile, id)), copy, NULL);
+}
+
+// Those that the status names no more. They are looked up by the status that is left behind.
+void drop_copies(struct reconcile *reconcile)
+{
+    const struct dns_config *before = &reconcile->before.config;
+    drop_copy(reconcile, before->id);
+    drop_copy(reconcile, before->refused);
+    for (size_t i = 0; i < before->proved_count; i++)
+        drop_copy(reconcile, before->proved[i]);
+}
