@@ -177,6 +177,15 @@ struct text corefile_zone_name(struct arena *arena, struct text zone, bool is_ke
     return (struct text){out, zone.len + !is_full};
 }
 
+bool corefile_zone_has(struct text zone, struct text name)
+{
+    if (text_is(zone, "."))
+        return true;
+    if (name.len < zone.len || memcmp(name.at + name.len - zone.len, zone.at, zone.len) != 0)
+        return false;
+    return name.len == zone.len || name.at[name.len - zone.len - 1] == '.';
+}
+
 bool zone_is_normal(struct arena *arena, struct text text)
 {
     struct corefile_address address;

@@ -25,6 +25,8 @@ struct text corefile_address_port(struct arena *arena, const struct corefile_add
                                   uint16_t port);
 // With a final dot; in lower case unless is_kept.
 struct text corefile_zone_name(struct arena *arena, struct text zone, bool is_kept);
+// Does a name lie in a zone? Both with a final dot.
+bool corefile_zone_has(struct text zone, struct text name);
 // The reverse zones of a network, in order: 10.0.0.0/23 has two. False: it is no CIDR.
 bool corefile_reverse_zones(struct arena *arena, struct text cidr, const struct text **zones,
                             size_t *count);

@@ -119,15 +119,6 @@ static void check_zones(const struct advice *advice)
 
 // ---- kubernetes ---------------------------------------------------------------------------------
 
-static bool is_at_or_below(struct text name, struct text zone)
-{
-    if (text_is(zone, "."))
-        return true;
-    if (name.len < zone.len || memcmp(name.at + name.len - zone.len, zone.at, zone.len) != 0)
-        return false;
-    return name.len == zone.len || name.at[name.len - zone.len - 1] == '.';
-}
-
 struct cluster_zones {
     struct text *zones;
     size_t count;
@@ -166,7 +157,7 @@ static void check_shadows(const struct advice *advice, const struct cluster_zone
             continue;
         struct text zone = corefile_zone_name(arena, address.zones[0], false);
         for (size_t at = 0; at < cluster->count; at++)
-            if (is_at_or_below(zone, cluster->zones[at]) && !text_is(zone, ".") &&
+            if (corefile_zone_has(cluster->zones[at], zone) && !text_is(zone, ".") &&
                 !text_ends(cluster->zones[at], "arpa."))
                 warn(advice, block->key_tokens[i], "shadows-kubernetes",
                      "leave that zone to the server block with `kubernetes`",

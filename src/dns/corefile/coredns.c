@@ -110,25 +110,94 @@ static const uint16_t *sorted_places(struct arena *arena, const char *const *nam
     return places;
 }
 
+struct coredns_directives *coredns_directives_from(struct arena *arena, const char *const *names,
+                                                   const char *const *changes)
+{
+    size_t count = 0;
+    size_t most = 1;
+    struct coredns_directives *made = arena_new_of(arena, struct coredns_directives);
+    for (size_t i = 0; names[i]; i++)
+        most++;
+    for (size_t i = 0; changes && changes[i]; i++)
+        most++;
+    const char **kept = arena_new_array(arena, const char *, most);
+    for (; *names; names++)
+        if (!is_removed(changes, *names))
+            kept[count++] = *names;
+    for (; changes && *changes; changes++)
+        if (**changes == '+')
+            kept[count++] = *changes + 1;
+    *made = (struct coredns_directives){kept, count, sorted_places(arena, kept, count)};
+    return made;
+}
+
 struct coredns_directives *coredns_directives_make(struct arena *arena,
                                                    struct coredns_version version,
                                                    const char *const *changes)
 {
     size_t count = 0;
-    size_t most = COUNT_OF(directives) + 1;
-    struct coredns_directives *made = arena_new_of(arena, struct coredns_directives);
-    for (size_t i = 0; changes && changes[i]; i++)
-        most++;
-    const char **names = arena_new_array(arena, const char *, most);
+    const char **names = arena_new_array(arena, const char *, COUNT_OF(directives) + 1);
     for (size_t i = 0; i < COUNT_OF(directives); i++)
-        if (!coredns_version_is_before(version, directives[i].since) &&
-            !is_removed(changes, directives[i].name))
+        if (!coredns_version_is_before(version, directives[i].since))
             names[count++] = directives[i].name;
-    for (; changes && *changes; changes++)
-        if (**changes == '+')
-            names[count++] = *changes + 1;
-    *made = (struct coredns_directives){names, count, sorted_places(arena, names, count)};
-    return made;
+    return coredns_directives_from(arena, names, changes);
+}
+
+// ---- names of another build ---------------------------------------------------------------------
+
+enum { NAMES_MAX = 1000, NAME_LEN_MAX = 64 };
+
+// As CoreDNS writes them: "k8s_external".
+static bool is_name(struct text text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789_-", text.at[i]) || !text.at[i])
+            return false;
+    return text.len > 0 && text.len <= NAME_LEN_MAX;
+}
+
+static bool has_name(const char *const *names, size_t count, struct text name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_is(name, names[i]))
+            return true;
+    return false;
+}
+
+// The name on a line; empty: there is none.
+static struct text name_of_line(struct text line)
+{
+    struct text name;
+    struct text rest = line;
+    text_cut(&rest, '#', &name);
+    rest = name;
+    text_cut(&rest, ':', &name);
+    return text_trim(name);
+}
+
+bool coredns_names_read(struct arena *arena, struct text text, const char *const **names,
+                        struct error *err)
+{
+    struct text line;
+    size_t count = 0;
+    const char **found = arena_new_array(arena, const char *, NAMES_MAX + 1);
+    for (unsigned number = 1; text_cut(&text, '\n', &line); number++) {
+        struct text name = name_of_line(line);
+        if (!name.len)
+            continue;
+        if (!is_name(name))
+            return error_set(err, FAULT_SPEC, "", "line %u has no name of a plugin", number);
+        if (has_name(found, count, name))
+            return error_set(err, FAULT_SPEC, "", "line %u names %.*s again", number,
+                             TEXT_ARGS(name));
+        if (count == NAMES_MAX)
+            return error_set(err, FAULT_SPEC, "", "there are over %d names", NAMES_MAX);
+        found[count++] = arena_copy(arena, name.at, name.len);
+    }
+    if (!count)
+        return error_set(err, FAULT_SPEC, "", "it names no plugin");
+    *names = found;
+    return true;
 }
 
 size_t coredns_directives_find(const struct coredns_directives *found, struct text name)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -36,6 +37,14 @@ struct coredns_directives {
 struct coredns_directives *coredns_directives_make(struct arena *arena,
                                                    struct coredns_version version,
                                                    const char *const *changes);
+// The same from the names of another build (NULL-terminated), which are borrowed.
+struct coredns_directives *coredns_directives_from(struct arena *arena, const char *const *names,
+                                                   const char *const *changes);
+// Reads the names of a build: a line each, "name" or "name:module" as in the plugin.cfg that it is
+// made from, in compiled order; '#' begins a comment. Refused, with the line's number: what is no
+// name, a name that stands twice, and a text without any. In the arena, NULL-terminated.
+bool coredns_names_read(struct arena *arena, struct text text, const char *const **names,
+                        struct error *err);
 // The place of a directive, or COREDNS_NO_DIRECTIVE.
 enum { COREDNS_NO_DIRECTIVE = UINT16_MAX };
 size_t coredns_directives_find(const struct coredns_directives *directives, struct text name);

@@ -6,38 +6,18 @@
 #include "base/hash.h"
 #include "base/must.h"
 #include "base/table.h"
-#include "dns/corefile/address.h"
+#include "dns/corefile/served_zone.h"
 #include "dns/corefile/setup.h"
 
 // The stages of CoreDNS: parse, look at the addresses of all blocks, set up the plugins in compiled
 // order, then look for zones that are served twice.
 
-enum { DNS_PORT = 53 };
-
-static const struct coredns_version with_normal_zones = {1, 14, 7};
 static const struct coredns_version with_views_apart = {1, 14, 3};
 
 static const struct checked_plugin *const checked_plugins[] = {forward_plugins, kubernetes_plugins,
                                                                server_plugins, data_plugins};
 
 // ---- addresses ----------------------------------------------------------------------------------
-
-// A zone on a port, as one block serves it.
-struct served_zone {
-    const struct corefile_block *block;
-    uint32_t token; // of its key
-    const char *transport;
-    struct text zone;
-    struct text port;
-    const struct text *hosts; // of `bind`; NULL: all
-    size_t host_count;
-    bool has_view;
-};
-struct served_zones {
-    struct served_zone *items;
-    size_t count;
-    size_t capacity;
-};
 
 static const char *file_of(const struct linter *linter, uint32_t token)
 {
@@ -59,31 +39,15 @@ static struct corefile_problem *fail_at(struct linter *linter, uint32_t token, c
     return problem;
 }
 
-static void add_zones(struct linter *linter, struct served_zones *zones,
-                      const struct corefile_block *block, uint32_t token,
-                      const struct corefile_address *address)
-{
-    uint16_t port = linter->options->port ? linter->options->port : DNS_PORT;
-    bool is_kept = coredns_version_is_before(linter->options->version, with_normal_zones);
-    mem_reserve(&zones->items, &zones->capacity, zones->count + address->zone_count);
-    for (size_t i = 0; i < address->zone_count; i++)
-        zones->items[zones->count++] = (struct served_zone){
-            .block = block,
-            .token = token,
-            .transport = address->transport,
-            .zone = corefile_zone_name(linter->arena, address->zones[i], is_kept),
-            .port = corefile_address_port(linter->arena, address, port),
-        };
-}
-
 static void inspect_key(struct linter *linter, struct served_zones *zones,
                         const struct corefile_block *block, size_t key)
 {
     struct corefile_address address;
+    const struct served_options served = {linter->options->version, linter->options->port};
     uint32_t token = block->key_tokens[key];
     const char *fault = corefile_address_read(linter->arena, block->keys[key], &address);
     if (!fault) {
-        add_zones(linter, zones, block, token, &address);
+        served_zones_add(zones, linter->arena, &served, block, token, &address);
         return;
     }
     struct corefile_problem *problem = fail_at(linter, token, "address", fault);
@@ -186,42 +150,6 @@ static void check_plugins(struct linter *linter, const struct coredns_directives
 }
 
 // ---- overlap ------------------------------------------------------------------------------------
-
-static const struct corefile_directive *find_directive(const struct corefile *corefile,
-                                                       const struct corefile_block *block,
-                                                       const char *name)
-{
-    for (size_t i = 0; i < block->directive_count; i++)
-        if (text_is(corefile_text(corefile, block->directives[i].first), name))
-            return &block->directives[i];
-    return NULL;
-}
-
-// The addresses of `bind`, all of its lines, and whether a `view` limits who is served.
-static void look_at_listeners(struct linter *linter, struct served_zone *zone)
-{
-    const struct corefile *corefile = linter->corefile;
-    const struct corefile_block *block = zone->block;
-    size_t most = 0;
-    zone->has_view = find_directive(corefile, block, "view");
-    if (!find_directive(corefile, block, "bind"))
-        return;
-    for (size_t i = 0; i < block->directive_count; i++)
-        most += block->directives[i].count;
-    struct text *hosts = arena_new_array(linter->arena, struct text, most);
-    for (size_t i = 0; i < block->directive_count; i++) {
-        const struct corefile_directive *directive = &block->directives[i];
-        if (!text_is(corefile_text(corefile, directive->first), "bind"))
-            continue;
-        for (uint32_t at = 1; at < directive->count; at++) {
-            struct text text = corefile_text(corefile, directive->first + at);
-            if (text_is(text, "{"))
-                break;
-            hosts[zone->host_count++] = text;
-        }
-    }
-    zone->hosts = hosts;
-}
 
 // A zone at one address of its block.
 struct listener {
@@ -342,27 +270,14 @@ static bool has_port(struct linter *linter, const struct served_zone *zone)
     return false;
 }
 
-static struct served_zone with_listeners_of(const struct served_zone *zone,
-                                            const struct served_zone *other)
-{
-    struct served_zone same = *zone;
-    same.hosts = other->hosts;
-    same.host_count = other->host_count;
-    same.has_view = other->has_view;
-    return same;
-}
-
 static void check_overlap(struct linter *linter, struct served_zones *zones)
 {
     struct listeners listeners = {.exact = {.ops = &exact_ops}, .unbound = {.ops = &unbound_ops}};
     listeners.exact.context = &listeners;
     listeners.unbound.context = &listeners;
+    served_zones_find_listeners(zones, linter->arena, linter->corefile);
     for (size_t i = 0; i < zones->count; i++) {
-        struct served_zone *zone = &zones->items[i];
-        if (i && zone[-1].block == zone->block)
-            *zone = with_listeners_of(zone, &zone[-1]);
-        else
-            look_at_listeners(linter, zone);
+        const struct served_zone *zone = &zones->items[i];
         if (!has_port(linter, zone))
             continue;
         if (!zone->host_count)
@@ -384,7 +299,8 @@ struct corefile *corefile_lint(const struct corefile_file *file,
     CLEANUP(arena) struct arena *arena = arena_new();
     struct served_zones zones = {0};
     struct coredns_directives *directives =
-        coredns_directives_make(arena, options->version, options->plugins);
+        options->directives ? coredns_directives_from(arena, options->directives, options->plugins)
+                            : coredns_directives_make(arena, options->version, options->plugins);
     const struct corefile_options parsing = {
         .world = options->world,
         .directives = directives,

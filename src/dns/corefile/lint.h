@@ -11,7 +11,9 @@ struct corefile_lint_options {
     const struct corefile_world *world; // or NULL
     struct coredns_version version;
     const char *const *plugins; // "+name" or "-name", NULL-terminated; NULL: a standard build
-    uint16_t port;              // of zones without one (the flag -dns.port); 0: 53
+    // The directives of another build, NULL-terminated, in place of the release's; NULL: those.
+    const char *const *directives;
+    uint16_t port; // of zones without one (the flag -dns.port); 0: 53
     // The text is a part of a root block, such as *.override of k3s: directives without zones.
     bool is_override;
 };
