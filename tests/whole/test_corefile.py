@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness import run
+from harness import kubeconfig_text, run
 
 GOOD = """. {
     errors
@@ -79,11 +79,74 @@ def test_warnings_count_if_asked_for(corefile):
     assert told["findings"][0]["reason"] == "no-plugin"
 
 
+def test_plugins_may_be_those_of_a_build(corefile):
+    path = corefile(GOOD + "b.example {\n    mine\n}\n")
+    assert "Unknown directive 'mine'" in run("corefile", "check", path)[1]
+    names = corefile("# Directives\nmine:example.com/mine\nerrors:errors\nhealth:health\n"
+                     "ready:ready\nreload:reload\nforward:forward\n", "plugin.cfg")
+    assert run("corefile", "check", path, "--plugins", names)[0] == 0
+    code, text, _ = run("corefile", "check", path, "--plugins", names, "--plugins=-ready,+log")
+    assert code == 1
+    assert "Unknown directive 'ready'" in text
+    code, _, errors = run("corefile", "check", path, "--plugins", path)
+    assert code == 2
+    assert "line 1 has no name of a plugin" in errors
+
+
+# ---- the configured store -----------------------------------------------------------------------
+
+def config_map(name, text, namespace="kube-system"):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "data": {"Corefile": text},
+            "metadata": {"name": name, "namespace": namespace}}
+
+
+def test_the_corefile_of_a_folder_is_found(tmp_path):
+    folder = tmp_path / "manifests"
+    (folder / "dns").mkdir(parents=True)
+    words = ("corefile", "check", "--dir", folder)
+    (folder / "a.yaml").write_text(json.dumps(config_map("coredns", GOOD, "elsewhere")))
+    code, _, errors = run(*words)
+    assert code == 2
+    assert "has no Corefile: looked for in ConfigMap kube-system/coredns and " in errors
+    (folder / "b.yaml").write_text(json.dumps(
+        {"kind": "List", "items": [config_map("dns-default", "x {\n erors\n}\n", "openshift-dns")]}))
+    assert "ConfigMap openshift-dns/dns-default:2 - Error during parsing" in run(*words)[1]
+    (folder / "dns" / "c.yaml").write_text("---\n" + json.dumps(config_map("coredns", GOOD)))
+    assert run(*words)[:2] == (0, "1 file: 0 errors, 0 warnings; as CoreDNS 1.14.7 reads it\n")
+
+
+def test_the_corefile_of_a_cluster_is_asked_for(tmp_path, webhook):
+    stored = {}
+
+    def reply(request):
+        if request.path in stored:
+            return 200, json.dumps(stored[request.path]).encode()
+        return 404, b'{"kind":"Status","apiVersion":"v1","reason":"NotFound","code":404}'
+    server = webhook(reply)
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig_text(server.url))
+    words = ("corefile", "check", "--kubeconfig", path)
+    code, _, errors = run(*words)
+    assert code == 2
+    assert "the cluster has no Corefile" in errors
+    stored["/api/v1/namespaces/openshift-dns/configmaps/dns-default"] = config_map("", "x {\n y\n}\n")
+    assert "ConfigMap openshift-dns/dns-default:2 - Error during parsing" in run(*words)[1]
+    stored["/api/v1/namespaces/kube-system/configmaps/coredns"] = config_map("", GOOD)
+    assert run(*words)[0] == 0
+    server.reply = lambda _: (403, b'{"kind":"Status","message":"no","reason":"Forbidden","code":403}')
+    code, _, errors = run(*words)
+    assert code == 2
+    assert "no Corefile is given, and the configured store can't tell: " in errors
+    assert server.url.removeprefix("http://") in errors
+
+
+# ---- words --------------------------------------------------------------------------------------
+
 @pytest.mark.parametrize("words, text", [
-    ((), "give the Corefiles to check, or - for one on stdin"),
+    (("--dir", "/nowhere"), "no Corefile is given, and the configured store can't tell: "),
     (("/nowhere",), "cannot read /nowhere"),
     (("x", "--coredns", "new"), "expected a version such as 1.12.1"),
-    (("x", "--plugins", "any"), "expected +NAME"),
+    (("x", "--plugins", "any"), "--plugins takes FILE, +NAME for a plugin that was added"),
     (("x", "--env", "ZONE"), "expected NAME=VALUE"),
 ])
 def test_wrong_words_are_told(words, text):

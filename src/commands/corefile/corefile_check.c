@@ -1,8 +1,12 @@
 #include <string.h>
 
 #include "commands/commands.h"
+#include "commands/configured_store.h"
+#include "commands/corefile/corefile_build.h"
 #include "commands/corefile/corefile_files.h"
+#include "commands/corefile/corefile_store.h"
 #include "commands/print.h"
+#include "commands/process.h"
 #include "commands/report.h"
 #include "dns/corefile/lint.h"
 
@@ -47,21 +51,34 @@ struct check {
     size_t file_count;
 };
 
-static bool check_file(struct check *check, const char *path, struct error *err)
+static void check_file(struct check *check, const struct corefile_file *file)
 {
-    struct corefile_file file;
     struct corefile_problems problems = {.arena = check->invocation->arena};
-    if (!corefile_files_read(&check->files, path, &file, err))
-        return false;
-    corefile_free(corefile_lint(&file, &check->options, &problems));
+    corefile_free(corefile_lint(file, &check->options, &problems));
     for (size_t i = 0; i < problems.kept; i++) {
         report_problem(check->report, &problems.items[i]);
         write_problem(&check->text, &problems.items[i]);
     }
     if (problems.kept < problems.count)
-        buffer_printf(&check->text, "%s: the first %zu of %zu faults are shown\n", path,
+        buffer_printf(&check->text, "%s: the first %zu of %zu faults are shown\n", file->path,
                       problems.kept, problems.count);
     check->file_count++;
+}
+
+static bool check_files(struct check *check, struct error *err)
+{
+    const struct invocation *invocation = check->invocation;
+    struct corefile_file file;
+    if (!invocation->argument_count) {
+        if (!corefile_store_read(invocation, &file, err))
+            return false;
+        check_file(check, &file);
+    }
+    for (size_t i = 0; i < invocation->argument_count; i++) {
+        if (!corefile_files_read(&check->files, invocation->arguments[i], &file, err))
+            return false;
+        check_file(check, &file);
+    }
     return true;
 }
 
@@ -88,26 +105,9 @@ static void write_report(struct buffer *out, const struct check *check)
 
 static bool take_options(struct check *check, struct error *err)
 {
-    const char **plugins;
     const struct invocation *invocation = check->invocation;
-    const char *version = option_text(invocation, "coredns");
-    size_t count = option_list(invocation, "plugins", &plugins);
-    const char **changes = arena_new_array(invocation->arena, const char *, count + 1);
-    check->options.version = coredns_newest;
-    if (version && !coredns_version_read(text_of(version), &check->options.version)) {
-        error_set(err, FAULT_SPEC, "", "expected a version such as 1.12.1");
-        return option_blame(invocation, "coredns", version, err);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (*plugins[i] != '+' && *plugins[i] != '-') {
-            error_set(err, FAULT_SPEC, "",
-                      "expected +NAME for a plugin that was added to the "
-                      "build, or -NAME for one that was left out");
-            return option_blame(invocation, "plugins", plugins[i], err);
-        }
-        changes[i] = plugins[i];
-    }
-    check->options.plugins = changes;
+    if (!corefile_build_read(invocation, &check->options, err))
+        return false;
     check->options.is_override = !strcmp(option_text(invocation, "mode"), "override");
     check->options.world = &check->files.world;
     return corefile_files_init(&check->files, invocation, err);
@@ -118,13 +118,8 @@ static int check_all(struct check *check)
     AUTO_BUFFER text = {0};
     struct error err;
     const struct invocation *invocation = check->invocation;
-    if (!invocation->argument_count)
-        return command_fail(2, "give the Corefiles to check, or - for one on stdin");
-    if (!take_options(check, &err))
+    if (!take_options(check, &err) || !check_files(check, &err))
         return command_fail(2, "%s", err.text);
-    for (size_t i = 0; i < invocation->argument_count; i++)
-        if (!check_file(check, invocation->arguments[i], &err))
-            return command_fail(2, "%s", err.text);
     write_report(&text, check);
     if (!print_out(&text, &err))
         return command_fail(1, "%s", err.text);
@@ -144,14 +139,7 @@ static int check_run(struct invocation *invocation)
 }
 
 static const struct option check_rows[] = {
-    {.name = "coredns",
-     .type = OPTION_TEXT,
-     .placeholder = "VERSION",
-     .doc = "The release that will read the file. The newest that Signpost knows when not given."},
-    {.name = "plugins",
-     .type = OPTION_LIST,
-     .placeholder = "+NAME|-NAME",
-     .doc = "Plugins that its build has beside the standard ones, or lacks."},
+    COREFILE_BUILD_OPTIONS,
     COREFILE_FILES_OPTIONS,
     {.name = "mode",
      .type = OPTION_CHOICE,
@@ -159,6 +147,7 @@ static const struct option check_rows[] = {
      .choices = modes,
      .doc = "What the files are: whole ones with server blocks, or the directives of *.override "
             "that others import into a server block."},
+    COREFILE_STORE_TIMEOUT,
     STRICT_OPTION,
     OUTPUT_OPTION(output_names, "For people, or as one JSON document."),
 };
@@ -167,7 +156,7 @@ extern const struct command corefile_check_command;
 const struct command corefile_check_command = {
     .name = "corefile check",
     .summary = "find what CoreDNS would refuse in a Corefile",
-    .positional = "PATH...",
+    .positional = "[PATH...]",
     .doc =
         "Reads Corefiles as CoreDNS does and prints each fault in its words, with the name of a "
         "rule in brackets and a hint in the line below. CoreDNS stops at the first fault; all are "
@@ -180,12 +169,21 @@ const struct command corefile_check_command = {
         "structure of their block is. Nothing is asked of the network, and files that plugins name "
         "are not looked for.\n"
         "\n"
+        "Without PATH the Corefile of the configured store is checked: what is under the key "
+        "Corefile in the ConfigMap kube-system/coredns or, where there is none, "
+        "openshift-dns/dns-default, of the cluster or among the manifests of the folder. - is one "
+        "on stdin.\n"
+        "\n"
         "--output json prints one document: \"findings\", a list of maps with \"level\", "
         "\"file\", \"line\", \"reason\" and \"text\"; and the numbers of \"files\", \"errors\" and "
         "\"warnings\".",
     .examples = "signpost corefile check Corefile --coredns 1.12.1\n"
+                "signpost corefile check --kubeconfig admin.conf\n"
+                "signpost corefile check Corefile --plugins plugin.cfg\n"
                 "signpost corefile check custom/log.override --mode override\n"
                 "signpost corefile check - --strict -o json < Corefile\n",
-    .groups = {{check_rows, COUNT_OF(check_rows), false}},
+    .groups = {{check_rows, COUNT_OF(check_rows), false},
+               {store_options, STORE_PLACE_OPTION_COUNT, true},
+               {quiet_log_options, LOG_OPTION_COUNT, true}},
     .run = check_run,
 };
