@@ -4,6 +4,8 @@
 #include "base/must.h"
 #include "dns/corefile/identity.h"
 #include "dns/corefile/lint.h"
+#include "dns/corefile/route.h"
+#include "dns/rr_type.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len);
 
@@ -62,6 +64,34 @@ static void check_problems(const struct corefile_problems *problems)
     }
 }
 
+static void check_steps(struct arena *arena, const struct corefile *corefile,
+                        const struct corefile_block *block, const struct corefile_query *query)
+{
+    struct route_steps steps;
+    corefile_find_steps(arena, corefile, block, query, &steps);
+    must(steps.count <= block->directive_count);
+    for (size_t i = 0; i < steps.count; i++) {
+        must(*steps.items[i].text && steps.items[i].token < corefile->token_count);
+        must(steps.items[i].is_last == (i + 1 == steps.count && steps.end == ROUTE_ENDS_ANSWERED));
+    }
+}
+
+static void check_routes(struct arena *arena, const struct corefile *corefile, uint16_t type)
+{
+    const struct corefile_query query = {TEXT("www.a.b.example."), type};
+    const struct served_options served = {.version = coredns_newest};
+    struct corefile_routes routes;
+    corefile_find_routes(arena, corefile, &served, &query, &routes);
+    for (size_t i = 0; i < routes.count; i++) {
+        const struct corefile_route *route = &routes.items[i];
+        must((route->reason == ROUTE_NONE) == !route->block);
+        must(!route->block || corefile_zone_has(route->zone, query.name));
+        if (i < IMPORTED_MAX && route->block)
+            check_steps(arena, corefile, route->block, &query);
+    }
+    must(!routes.count || !routes.items[routes.count - 1].is_conditional);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len)
 {
     char id[CONFIG_ID_LEN + 1];
@@ -81,6 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len)
         check_token(corefile, i);
     check_blocks(corefile);
     check_problems(&problems);
+    if (!options.is_override)
+        check_routes(arena, corefile, len && *at & 4 ? RR_DS : RR_A);
     config_id_of(seen.text, id);
     corefile_reload_hash(corefile, hash);
     return 0;

@@ -113,6 +113,8 @@ def test_the_corefile_of_a_folder_is_found(tmp_path):
     assert "ConfigMap openshift-dns/dns-default:2 - Error during parsing" in run(*words)[1]
     (folder / "dns" / "c.yaml").write_text("---\n" + json.dumps(config_map("coredns", GOOD)))
     assert run(*words)[:2] == (0, "1 file: 0 errors, 0 warnings; as CoreDNS 1.14.7 reads it\n")
+    assert "block at ConfigMap kube-system/coredns:1 answers" in run(
+        "corefile", "route", "a.example", "--dir", folder)[1]
 
 
 def test_the_corefile_of_a_cluster_is_asked_for(tmp_path, webhook):
