@@ -101,6 +101,17 @@ def test_each_address_has_a_route(corefile):
     assert text.endswith("    No plugin of the block handles queries: REFUSED.\n")
 
 
+def test_a_view_makes_a_route_conditional(corefile):
+    path = corefile("example {\n view inside {\n  expr true\n }\n whoami\n}\n. {\n erratic\n}\n")
+    code, text, _ = run("corefile", "route", "www.example", path)
+    assert code == 0
+    assert [line for line in text.splitlines() if line[0] != " "] == [
+        f"www.example. A on port 53: the server block at {path}:1, if its view lets the query pass.",
+        f"www.example. A on port 53: the server block at {path}:7 answers."]
+    told = json.loads(run("corefile", "route", "www.example", path, "-o", "json")[1])
+    assert [route["conditional"] for route in told["routes"]] == [True, False]
+
+
 def test_json_has_what_the_sentences_say(corefile):
     path = corefile()
     told = json.loads(run("corefile", "route", "db.lab.example", path, "-o", "json")[1])
