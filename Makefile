@@ -1,6 +1,6 @@
 # The front desk: each target installs what it needs (scripts/setup) and hands over to one script.
-# Variables: ONCE=1 (run), SECONDS=60 and TARGET=name (fuzz), SECONDS=3600 (soak), DESTDIR and
-# PREFIX (install).
+# Variables: ONCE=1 (run), AFRESH=1 (test: also what is known to pass), SECONDS=60 and TARGET=name
+# (fuzz), SECONDS=3600 (soak), DESTDIR and PREFIX (install).
 
 PREFIX ?= /usr/local
 SETUP = @scripts/setup
@@ -17,7 +17,7 @@ run: ## try it: manifests to DNS answers from a real Knot; ONCE=1 checks the ans
 
 test: ## prove it: unit tests, also under sanitizers, scenarios, torture, whole-program tests, API servers
 	$(SETUP) test
-	@scripts/test
+	@AFRESH='$(AFRESH)' scripts/test
 
 check: ## format, stairs of the rooms, GCC's and Clang's warnings, clang-tidy, cppcheck
 	$(SETUP) check

@@ -3,10 +3,13 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import sys
 
 import pytest
 
 PATH = str(pathlib.Path(__file__).parent.parent / "scripts" / "test")
+# Its module stands beside it.
+sys.path.insert(0, str(pathlib.Path(PATH).parent))
 LOADER = importlib.machinery.SourceFileLoader("counting", PATH)
 counting = importlib.util.module_from_spec(importlib.util.spec_from_loader("counting", LOADER))
 LOADER.exec_module(counting)
