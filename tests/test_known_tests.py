@@ -162,9 +162,9 @@ def test_afresh_runs_all_and_forgets_what_fails_then(tree):
 
 
 def test_bytes_replaced_while_they_ran_are_not_remembered(tree):
-    tree.program("alone", f"{PASSES}; echo '# another' >>{tree.root / 'alone'}")
-    assert tree.test()[0] == ["alone"]
-    assert tree.test()[0] == ["alone"]
+    for _ in range(2):
+        tree.program("alone", f"{PASSES}; echo '# another' >>{tree.root / 'alone'}")
+        assert tree.test()[0] == ["alone"]
 
 
 def test_file_cut_short_knows_nothing(tree):
