@@ -56,3 +56,11 @@ def test_program_without_tap_is_one_test():
     assert count("", "OK").passed == ["test_x"]
     assert count("", "SKIP").skipped == ["test_x"]
     assert len(count("", "FAIL").failed) == 1
+
+
+def test_program_of_which_meson_says_nothing_is_a_failure(tmp_path, monkeypatch):
+    monkeypatch.setattr(counting, "run", lambda *_: (0, "No suitable tests defined."))
+    suite = counting.Suite("unit")
+    programs = [counting.known_tests.Program("test_x", ("/build/test_x",), "key")]
+    assert counting.run_programs(suite, str(tmp_path), [], {}, programs) == {}
+    assert suite.failed == [("meson test", "No suitable tests defined.")]
