@@ -101,8 +101,8 @@ static void go_back(struct reconcile *reconcile)
 {
     const struct dns_config *config = &reconcile->before.config;
     struct text last = config->proved_count ? config->proved[0] : (struct text){0};
-    struct text text = copy_text(reconcile, last);
-    struct value *annotations = value_copy(reconcile->arena, reconcile->annotations);
+    const struct value *annotations = NULL;
+    struct text text = copy_text(reconcile, last, &annotations);
     reconcile->fault = REASON_COREFILE_REFUSED;
     reconcile->fault_text = arena_printf(
         reconcile->arena,
@@ -113,7 +113,6 @@ static void go_back(struct reconcile *reconcile)
         return;
     memcpy(reconcile->id, last.at, CONFIG_ID_LEN);
     reconcile->text = text;
-    value_set(annotations, TEXT(CONFIG_ID_ANNOTATION), value_make_text(reconcile->arena, last));
     reconcile->annotations = annotations;
     reconcile->is_restoring = true;
 }

@@ -130,7 +130,9 @@ void report_write(struct reconcile *reconcile, struct object_want *want, const c
 // Writes the Corefile. An absent text removes its key.
 void want_target(struct reconcile *reconcile, struct text text, const struct value *annotations);
 bool is_in_place(const struct reconcile *reconcile);
-struct text copy_text(const struct reconcile *reconcile, struct text id); // absent: no copy
+// The text of a copy, and what goes with it. Absent: there is no copy.
+struct text copy_text(const struct reconcile *reconcile, struct text id,
+                      const struct value **annotations);
 void want_copy(struct reconcile *reconcile); // of the text that is wanted
 void drop_copies(struct reconcile *reconcile);
 

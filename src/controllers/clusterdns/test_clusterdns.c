@@ -129,7 +129,7 @@ static void a_zone_of_somebody_elses_block_is_refused(void **state)
     settle(DNS_MAIN_NAME);
     assert_string_equal(now("Accepted"), "False/Refused");
     assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Accepted"),
-                           "a.example is served by Corefile:4, which is not ours"));
+                           "a.example is served by Corefile:7, which is not ours"));
 }
 
 static void a_broken_file_of_others_is_left_alone(void **state)
@@ -202,8 +202,8 @@ static void what_no_pod_loads_is_put_back(void **state)
     settle(DNS_MAIN_NAME);
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), text);
     assert_string_equal(now("Degraded"), "True/CorefileRefused");
-    assert_non_null(find_stored(&config_map_kind, "kube-system",
-                                arena_printf(arena, "coredns-%s", bad)));
+    assert_non_null(
+        find_stored(&config_map_kind, "kube-system", arena_printf(arena, "coredns-%s", bad)));
     // The same spec is not tried again, another one is.
     cluster.now_ms += 600 * 1000;
     settle(DNS_MAIN_NAME);
@@ -243,8 +243,9 @@ static void two_proved_copies_are_kept(void **state)
     use_kubeadm();
     put_kube_dns_pods();
     for (size_t i = 0; i < 4; i++) {
-        put_main(arena_printf(arena, "'servers':[{'zones':['%s.example'],'forwardPlugin':{"
-                                     "'upstreams':['192.0.2.1']}}]",
+        put_main(arena_printf(arena,
+                              "'servers':[{'zones':['%s.example'],'forwardPlugin':{"
+                              "'upstreams':['192.0.2.1']}}]",
                               zones[i]));
         settle(DNS_MAIN_NAME);
         ids[i] = config_id();
@@ -275,7 +276,8 @@ static void an_own_coredns_is_made(void **state)
                         config_id()));
     assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "a.example:5353"));
     assert_true(text_is(value_text_at(status_of(DNS_MAIN_NAME), "config.mode"), "owned"));
-    assert_true(text_is(value_text_at(status_of(DNS_MAIN_NAME), "config.corednsVersion"), "1.12.4"));
+    assert_true(
+        text_is(value_text_at(status_of(DNS_MAIN_NAME), "config.corednsVersion"), "1.12.4"));
 }
 
 static void without_an_image_all_but_the_daemonset_is_made(void **state)
@@ -298,8 +300,7 @@ static void drift_is_put_back(void **state)
     struct value *map = find_stored(&config_map_kind, "openshift-dns", "dns-default")->tree;
     value_put_text(arena, map, "data.Corefile", ".:5353 {\n whoami\n}\n");
     struct value *daemonset = find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree;
-    value_put(arena, daemonset, "spec.template.spec.nodeSelector",
-              quote(arena, "{'disk':'ssd'}"));
+    value_put(arena, daemonset, "spec.template.spec.nodeSelector", quote(arena, "{'disk':'ssd'}"));
     value_put_text(arena, daemonset, "metadata.labels.theirs", "kept");
     cluster.now_ms += 5000;
     settle(DNS_MAIN_NAME);
@@ -371,8 +372,8 @@ static void where_the_file_imports_ours_is_a_key_of_its_own(void **state)
     settle(DNS_MAIN_NAME);
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), main_file);
     assert_string_equal(data_of("kube-system", "coredns-custom", "theirs.server"), "x");
-    assert_non_null(strstr(data_of("kube-system", "coredns-custom", "signpost.server"),
-                           "a.example:53 {"));
+    assert_non_null(
+        strstr(data_of("kube-system", "coredns-custom", "signpost.server"), "a.example:53 {"));
     assert_string_equal(now("Accepted"), "False/PartiallyAccepted");
     value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
                    "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
@@ -418,8 +419,7 @@ static void fragments_can_be_switched_off(void **state)
     use_kubeadm();
     cluster.settings.has_fragments = false;
     put_main(ONE_ZONE);
-    put(&dns_kind, "", "team", "",
-        "'spec':{'servers':[" SERVER("'t.example'", "'192.0.2.7'") "]}");
+    put(&dns_kind, "", "team", "", "'spec':{'servers':[" SERVER("'t.example'", "'192.0.2.7'") "]}");
     settle(DNS_MAIN_NAME);
     settle("team");
     assert_null(strstr(data_of("kube-system", "coredns", "Corefile"), "t.example"));

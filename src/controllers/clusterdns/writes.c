@@ -119,13 +119,26 @@ static const struct object *find_copy(const struct reconcile *reconcile, struct 
                        text_of(copy_name(reconcile, id)));
 }
 
-struct text copy_text(const struct reconcile *reconcile, struct text id)
+// What goes with the Corefile in its ConfigMap.
+static const char *const kept_annotations[] = {CONFIG_ID_ANNOTATION, ZONES_ANNOTATION,
+                                               FORWARD_ANNOTATION};
+
+struct text copy_text(const struct reconcile *reconcile, struct text id,
+                      const struct value **annotations)
 {
     struct config_map map;
     const struct object *copy = find_copy(reconcile, id);
+    struct value *kept = value_make(reconcile->arena, VALUE_MAP);
     if (!copy)
         return (struct text){0};
     config_map_unpack(reconcile->arena, object_spec(copy), &map);
+    for (size_t i = 0; i < COUNT_OF(kept_annotations); i++) {
+        struct text value = config_map_annotation(&map, kept_annotations[i]);
+        value_set(kept, text_of(kept_annotations[i]),
+                  value.at ? value_make_text(reconcile->arena, value)
+                           : value_make(reconcile->arena, VALUE_NULL));
+    }
+    *annotations = kept;
     return config_map_data(&map, "Corefile");
 }
 
@@ -137,8 +150,7 @@ void want_copy(struct reconcile *reconcile)
         return;
     struct value *tree = own_tree(reconcile);
     struct value *data = value_make(arena, VALUE_MAP);
-    value_put(arena, tree, "metadata.annotations[" CONFIG_ID_ANNOTATION "]",
-              value_make_text(arena, id));
+    value_put(arena, tree, "metadata.annotations", value_copy(arena, reconcile->annotations));
     value_put_bool(arena, tree, "immutable", true);
     value_set(data, TEXT("Corefile"), value_make_text(arena, reconcile->text));
     value_set(tree, TEXT("data"), data);
