@@ -27,34 +27,53 @@ static void carry_over(struct reconcile *reconcile)
                          TEXT_ARGS(reconcile->target.name)));
 }
 
-// All ConfigMaps of authorities that entries name, found or not: they are looked up by the status.
+static bool has_name(const struct text *names, size_t count, struct text name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(names[i], name))
+            return true;
+    return false;
+}
+
+struct names {
+    struct text *items;
+    size_t count;
+};
+
+static void add_name(struct names *names, struct text name)
+{
+    if (name.len && !has_name(names->items, names->count, name))
+        names->items[names->count++] = name;
+}
+
+// All ConfigMaps of authorities that entries name, found or not, and those of which a copy is left:
+// they are looked up by the status.
 static void note_bundles(struct reconcile *reconcile)
 {
-    size_t count = 0;
-    size_t most = 1;
+    const struct dns_config *before = &reconcile->before.config;
+    size_t most = before->bundle_count + 1;
     for (size_t i = 0; i < reconcile->object_count; i++)
-        most += reconcile->objects[i].spec.server_count + 1;
-    struct text *names = arena_new_array(reconcile->arena, struct text, most);
+        most += reconcile->objects[i].spec.server_count;
+    struct names names = {arena_new_array(reconcile->arena, struct text, most), 0};
     for (size_t i = 0; i < reconcile->object_count; i++) {
         const struct dns_spec *spec = &reconcile->objects[i].spec;
         for (size_t at = 0; at < spec->server_count; at++)
-            if (spec->servers[at].forward.transport.bundle.len)
-                names[count++] = spec->servers[at].forward.transport.bundle;
+            add_name(&names, spec->servers[at].forward.transport.bundle);
     }
-    if (reconcile->objects[0].spec.resolvers.transport.bundle.len)
-        names[count++] = reconcile->objects[0].spec.resolvers.transport.bundle;
-    reconcile->now.config.bundles = names;
-    reconcile->now.config.bundle_count = count;
+    add_name(&names, reconcile->objects[0].spec.resolvers.transport.bundle);
+    for (size_t i = 0; i < before->bundle_count; i++)
+        if (has_bundle_copy(reconcile, before->bundles[i]))
+            add_name(&names, before->bundles[i]);
+    reconcile->now.config.bundles = names.items;
+    reconcile->now.config.bundle_count = names.count;
 }
 
 static bool knows_bundles(const struct reconcile *reconcile)
 {
     const struct dns_config *before = &reconcile->before.config;
     const struct dns_config *now = &reconcile->now.config;
-    if (before->bundle_count != now->bundle_count)
-        return false;
     for (size_t i = 0; i < now->bundle_count; i++)
-        if (!text_equal(before->bundles[i], now->bundles[i]))
+        if (!has_name(before->bundles, before->bundle_count, now->bundles[i]))
             return false;
     return true;
 }
@@ -78,6 +97,10 @@ static void begin_config(struct reconcile *reconcile)
     config->since_s = reconcile->in->now_ms / 1000;
     config->refused = (struct text){0};
     config->refusal = (struct text){0};
+    if (reconcile->mode == MODE_FILE)
+        decision_add_event(reconcile->out, false, EVENT_COREFILE_WRITTEN,
+                           arena_printf(reconcile->arena, "config %s goes to %s", reconcile->id,
+                                        reconcile->settings->corefile_path));
 }
 
 // Changes within a second are one.
@@ -102,7 +125,8 @@ static void go_back(struct reconcile *reconcile)
     const struct dns_config *config = &reconcile->before.config;
     struct text last = config->proved_count ? config->proved[0] : (struct text){0};
     const struct value *annotations = NULL;
-    struct text text = copy_text(reconcile, last, &annotations);
+    struct text text = reconcile->mode == MODE_FILE ? good_file_text(reconcile)
+                                                    : copy_text(reconcile, last, &annotations);
     reconcile->fault = REASON_COREFILE_REFUSED;
     reconcile->fault_text = arena_printf(
         reconcile->arena,
@@ -127,6 +151,10 @@ static bool was_refused(const struct reconcile *reconcile)
 
 static void write_config(struct reconcile *reconcile)
 {
+    if (reconcile->mode == MODE_FILE) {
+        want_file(reconcile);
+        return;
+    }
     if (!reconcile->is_restoring)
         want_copy(reconcile);
     if (reconcile->mode == MODE_OWNED)
@@ -145,8 +173,11 @@ static void note_proof(struct reconcile *reconcile)
 {
     struct dns_config *config = &reconcile->now.config;
     struct text id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
-    if (!is_proved(reconcile) || reconcile->is_restoring ||
-        (config->proved_count && text_equal(config->proved[0], id)))
+    if (!is_proved(reconcile) || reconcile->is_restoring)
+        return;
+    if (reconcile->mode == MODE_FILE)
+        keep_good_file(reconcile);
+    if (config->proved_count && text_equal(config->proved[0], id))
         return;
     config->proved[1] = config->proved[0];
     config->proved[0] = id;
@@ -174,6 +205,7 @@ static void manage(struct reconcile *reconcile)
         go_back(reconcile);
     if (!reconcile->text.at)
         return;
+    prove(reconcile);
     if (!reconcile->is_restoring && is_new(reconcile)) {
         if (!is_too_early(reconcile))
             begin_config(reconcile);
@@ -181,15 +213,18 @@ static void manage(struct reconcile *reconcile)
     }
     if (!text_is(reconcile->spec.management_state, "Unmanaged"))
         write_config(reconcile);
-    prove(reconcile);
     note_proof(reconcile);
     note_refusal(reconcile);
-    drop_copies(reconcile);
+    if (reconcile->mode != MODE_FILE)
+        drop_copies(reconcile);
 }
 
 static void decide_main(struct reconcile *reconcile)
 {
     reconcile->out->finalizer = FINALIZER_ADD;
+    open_backend(reconcile);
+    if (reconcile->mode == MODE_FILE && !read_file(reconcile))
+        return;
     make_text(reconcile);
     carry_over(reconcile);
     manage(reconcile);
@@ -210,6 +245,8 @@ static void decide_fragment(struct reconcile *reconcile)
                         ", which is not there");
         return;
     }
+    if (reconcile->mode == MODE_FILE && !read_file(reconcile))
+        return;
     make_text(reconcile);
     report_fragment(reconcile, NULL);
     corefile_free(reconcile->live);
@@ -512,6 +549,7 @@ static const struct controller_setting settings[] = {
 
 const struct controller clusterdns_controller = {
     .name = "clusterdns",
+    .reads_own_writes = true,
     .kind = &dns_kind,
     .finalizer = DNS_FINALIZER,
     .inputs = inputs,

@@ -36,8 +36,9 @@ static struct workload workload_of(struct reconcile *reconcile)
     const struct daemonset *own = find_workload(reconcile);
     const struct object *theirs =
         find_object(reconcile, INPUT_DEPLOYMENTS, SYSTEM_NAMESPACE, TEXT("coredns"));
+    int64_t servers = (int64_t)reconcile->proof.total;
     if (reconcile->mode == MODE_FILE)
-        return (struct workload){true, 1, 1, 1};
+        return (struct workload){true, servers, servers, servers};
     if (reconcile->mode == MODE_OWNED)
         return own ? (struct workload){true, own->desired, own->updated, own->available}
                    : (struct workload){0};
@@ -280,7 +281,7 @@ static void show_pods(struct reconcile *reconcile, const struct workload *worklo
     const struct proof *proof = &reconcile->proof;
     struct dns_pods *pods = &reconcile->now.pods;
     reconcile->now.has_pods = true;
-    pods->desired = reconcile->mode == MODE_FILE ? (int64_t)proof->total : workload->desired;
+    pods->desired = workload->desired;
     pods->current = (int64_t)proof->current;
     pods->old = (int64_t)proof->old;
     pods->silent = (int64_t)(proof->silent + proof->unknown);

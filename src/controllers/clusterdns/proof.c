@@ -14,7 +14,7 @@ enum {
     RETRY_MAX_MS = 60000,
 };
 
-static void open_backend(struct reconcile *reconcile)
+void open_backend(struct reconcile *reconcile)
 {
     *decision_add_backend(reconcile->out, reconcile->arena) = (struct backend_want){
         .name = BACKEND_NAME,
@@ -126,7 +126,6 @@ void prove(struct reconcile *reconcile)
     const char *const *addresses = reconcile->settings->coredns_addresses;
     if (!reconcile->id[0])
         return;
-    open_backend(reconcile);
     if (reconcile->mode != MODE_FILE)
         ask_pods(reconcile);
     for (size_t i = 0; reconcile->mode == MODE_FILE && addresses && addresses[i]; i++)

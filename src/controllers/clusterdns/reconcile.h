@@ -136,15 +136,26 @@ struct text copy_text(const struct reconcile *reconcile, struct text id,
 void want_copy(struct reconcile *reconcile); // of the text that is wanted
 void drop_copies(struct reconcile *reconcile);
 
+// ---- file.c ----
+// Reads the Corefile of mode file into the target. False: there is no answer yet.
+bool read_file(struct reconcile *reconcile);
+void want_file(struct reconcile *reconcile);
+// All servers run it: a copy is kept beside it.
+void keep_good_file(struct reconcile *reconcile);
+struct text good_file_text(struct reconcile *reconcile); // absent: none, or not yet read
+
 // ---- workload.c ----
 void want_workload(struct reconcile *reconcile);
 const struct daemonset *find_workload(struct reconcile *reconcile);
+// Is there a copy of those authorities in our namespace?
+bool has_bundle_copy(const struct reconcile *reconcile, struct text name);
 // Removes all of it. True if something is there still.
 bool drop_workload(struct reconcile *reconcile);
 // The spec of a Pod of CoreDNS that has the Corefile of that ConfigMap.
 struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, const char *config_map);
 
 // ---- proof.c ----
+void open_backend(struct reconcile *reconcile);
 void prove(struct reconcile *reconcile);
 // Pods had their time to load the Corefile that is wanted.
 bool is_past_deadline(const struct reconcile *reconcile);

@@ -71,6 +71,11 @@ static const char *bundle_copy_name(const struct reconcile *reconcile, struct te
     return arena_printf(reconcile->arena, "ca-%.*s", TEXT_ARGS(name));
 }
 
+bool has_bundle_copy(const struct reconcile *reconcile, struct text name)
+{
+    return find_own(reconcile, INPUT_CONFIG_MAPS, bundle_copy_name(reconcile, name)) != NULL;
+}
+
 static void copy_bundle(struct reconcile *reconcile, struct text name)
 {
     struct config_map source;
@@ -249,7 +254,18 @@ static bool rolls(const struct reconcile *reconcile)
     return !strcmp(reconcile->settings->update, "rolling");
 }
 
-static struct value *daemonset_tree(struct reconcile *reconcile)
+// A label that somebody added goes: null removes it.
+static void drop_other_labels(struct reconcile *reconcile, struct value *tree,
+                              const struct daemonset *there)
+{
+    struct value *selector = value_at(tree, "spec.template.spec.nodeSelector", NULL);
+    for (size_t i = 0; there && i < there->node_selector_count; i++)
+        if (!value_find_text(selector, there->node_selector[i].key))
+            value_set(selector, there->node_selector[i].key,
+                      value_make(reconcile->arena, VALUE_NULL));
+}
+
+static struct value *daemonset_tree(struct reconcile *reconcile, const struct daemonset *there)
 {
     struct arena *arena = reconcile->arena;
     struct value *tree = own_tree(reconcile);
@@ -260,6 +276,7 @@ static struct value *daemonset_tree(struct reconcile *reconcile)
               value_make_text(arena, reconcile->in->name));
     value_set(spec, TEXT("template"), template_tree(reconcile, rolls(reconcile)));
     value_set(tree, TEXT("spec"), spec);
+    drop_other_labels(reconcile, tree, there);
     return tree;
 }
 
@@ -312,7 +329,7 @@ static void keep_daemonset(struct reconcile *reconcile)
         return;
     report_write(reconcile,
                  want_object(reconcile, &daemonset_kind, own_namespace(reconcile), text_of(name),
-                             seen, daemonset_tree(reconcile)),
+                             seen, daemonset_tree(reconcile, there)),
                  EVENT_WORKLOAD_CHANGED, seen ? "is changed" : "is made");
 }
 
