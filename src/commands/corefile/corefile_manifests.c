@@ -214,7 +214,7 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
         .bundles = {&bundles, find_bundle},
     };
     size_t count = settings->has_fragments ? manifests->count : 1;
-    merge(manifests->arena, &merge_settings, manifests->objects, count, out);
+    dns_merge(manifests->arena, &merge_settings, manifests->objects, count, out);
     manifests->count = count;
     report_texts(manifests, out);
     return true;

@@ -188,7 +188,7 @@ static void note_refusal(struct reconcile *reconcile)
 {
     struct dns_config *config = &reconcile->now.config;
     const char *crash = reconcile->proof.crash;
-    if (reconcile->is_restoring || !config->proved_count || !is_refused(reconcile))
+    if (reconcile->is_restoring || !config->proved_count || !is_config_refused(reconcile))
         return;
     config->refused = text_of(arena_copy_text(reconcile->arena, reconcile->id));
     config->refusal = text_of(
@@ -205,7 +205,7 @@ static void manage(struct reconcile *reconcile)
         go_back(reconcile);
     if (!reconcile->text.at)
         return;
-    prove(reconcile);
+    prove_config(reconcile);
     if (!reconcile->is_restoring && is_new(reconcile)) {
         if (!is_too_early(reconcile))
             begin_config(reconcile);
@@ -222,13 +222,13 @@ static void manage(struct reconcile *reconcile)
 static void decide_main(struct reconcile *reconcile)
 {
     reconcile->out->finalizer = FINALIZER_ADD;
-    open_backend(reconcile);
+    open_coredns(reconcile);
     if (reconcile->mode == MODE_FILE && !read_file(reconcile))
         return;
     make_text(reconcile);
     carry_over(reconcile);
     manage(reconcile);
-    report(reconcile);
+    report_conditions(reconcile);
     corefile_free(reconcile->live);
 }
 
@@ -278,7 +278,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     if (!reconcile_open(&reconcile, snapshot, out))
         return;
     if (snapshot->subject->deleted_s) {
-        release(&reconcile);
+        release_all(&reconcile);
         return;
     }
     if (reconcile.mode == MODE_FOREIGN)

@@ -35,7 +35,7 @@ static struct workload workload_of(struct reconcile *reconcile)
     struct deployment deployment;
     const struct daemonset *own = find_workload(reconcile);
     const struct object *theirs =
-        find_object(reconcile, INPUT_DEPLOYMENTS, SYSTEM_NAMESPACE, TEXT("coredns"));
+        find_input_object(reconcile, INPUT_DEPLOYMENTS, SYSTEM_NAMESPACE, TEXT("coredns"));
     int64_t servers = (int64_t)reconcile->proof.total;
     if (reconcile->mode == MODE_FILE)
         return (struct workload){true, servers, servers, servers};
@@ -317,7 +317,7 @@ static void report_events(struct reconcile *reconcile)
         decision_add_event(reconcile->out, true, EVENT_ENTRIES_REFUSED, accepted->message);
 }
 
-void report(struct reconcile *reconcile)
+void report_conditions(struct reconcile *reconcile)
 {
     struct workload workload = workload_of(reconcile);
     report_accepted(reconcile, &reconcile->merged.outcomes[reconcile->own_at]);

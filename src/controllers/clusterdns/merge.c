@@ -558,8 +558,8 @@ static enum corefile_log_level log_level_of(struct text level)
     return text_is(level, "Trace") ? COREFILE_LOG_TRACE : COREFILE_LOG_NORMAL;
 }
 
-void merge(struct arena *arena, const struct merge_settings *settings,
-           const struct merge_object *objects, size_t count, struct merged *out)
+void dns_merge(struct arena *arena, const struct merge_settings *settings,
+               const struct merge_object *objects, size_t count, struct merged *out)
 {
     must(count > 0);
     CLEANUP(dns_owners) struct dns_owners *owners = dns_owners_new();

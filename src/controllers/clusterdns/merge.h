@@ -54,8 +54,8 @@ struct merged {
     struct text *bundles;
     size_t bundle_count;
 };
-void merge(struct arena *arena, const struct merge_settings *settings,
-           const struct merge_object *objects, size_t count, struct merged *out);
+void dns_merge(struct arena *arena, const struct merge_settings *settings,
+               const struct merge_object *objects, size_t count, struct merged *out);
 
 // "/etc/pki/SERVERNAME-ca-NAME-VERSION": where the Pods have a bundle.
 const char *merge_bundle_path(struct arena *arena, struct text server_name, struct text name,

@@ -10,8 +10,9 @@ const char *const mode_names[MODES] = {
     [MODE_ADOPTED] = "adopted", [MODE_IMPORT] = "import", [MODE_FILE] = "file",
 };
 
-const struct object *find_object(const struct reconcile *reconcile, enum clusterdns_input input,
-                                 const char *namespace_, struct text name)
+const struct object *find_input_object(const struct reconcile *reconcile,
+                                       enum clusterdns_input input, const char *namespace_,
+                                       struct text name)
 {
     const struct input_objects *objects = &reconcile->in->inputs[input];
     for (size_t i = 0; i < objects->count; i++)
@@ -70,7 +71,7 @@ static struct text system_corefile(const struct reconcile *reconcile)
 {
     struct config_map map;
     const struct object *seen =
-        find_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns"));
+        find_input_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns"));
     if (!seen)
         return (struct text){0};
     config_map_unpack(reconcile->arena, object_spec(seen), &map);
@@ -83,7 +84,8 @@ static enum mode mode_by_itself(const struct reconcile *reconcile)
 {
     enum mode before = mode_named(reconcile->before.config.mode);
     struct text text = system_corefile(reconcile);
-    if (find_object(reconcile, INPUT_DEPLOYMENTS, "openshift-dns-operator", TEXT("dns-operator")))
+    if (find_input_object(reconcile, INPUT_DEPLOYMENTS, "openshift-dns-operator",
+                          TEXT("dns-operator")))
         return MODE_FOREIGN;
     if (reconcile->settings->corefile_path)
         return MODE_FILE;
@@ -115,7 +117,7 @@ static void find_target(struct reconcile *reconcile)
                                                        : TEXT(SYSTEM_NAMESPACE);
     target->name = text_of(place->name);
     target->key = place->key;
-    target->seen = find_object(
+    target->seen = find_input_object(
         reconcile, INPUT_CONFIG_MAPS,
         arena_copy(reconcile->arena, target->namespace_.at, target->namespace_.len), target->name);
     if (!target->seen)
@@ -131,10 +133,10 @@ static struct text running_image(const struct reconcile *reconcile)
     struct daemonset daemonset;
     struct deployment deployment;
     const struct object *own =
-        find_object(reconcile, INPUT_DAEMON_SETS, reconcile->settings->dns_namespace,
-                    text_of(workload_name(reconcile)));
+        find_input_object(reconcile, INPUT_DAEMON_SETS, reconcile->settings->dns_namespace,
+                          text_of(workload_name(reconcile)));
     const struct object *theirs =
-        find_object(reconcile, INPUT_DEPLOYMENTS, SYSTEM_NAMESPACE, TEXT("coredns"));
+        find_input_object(reconcile, INPUT_DEPLOYMENTS, SYSTEM_NAMESPACE, TEXT("coredns"));
     if (reconcile->mode == MODE_OWNED && reconcile->settings->image)
         return text_of(reconcile->settings->image);
     if (reconcile->mode == MODE_OWNED && own) {
@@ -162,7 +164,7 @@ static void find_cluster_ip(struct reconcile *reconcile)
 {
     struct service service;
     bool is_own = reconcile->mode == MODE_OWNED;
-    const struct object *seen = find_object(
+    const struct object *seen = find_input_object(
         reconcile, INPUT_SERVICES, is_own ? reconcile->settings->dns_namespace : SYSTEM_NAMESPACE,
         is_own ? text_of(workload_name(reconcile)) : TEXT("kube-dns"));
     if (!seen)

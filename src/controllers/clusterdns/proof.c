@@ -14,7 +14,7 @@ enum {
     RETRY_MAX_MS = 60000,
 };
 
-void open_backend(struct reconcile *reconcile)
+void open_coredns(struct reconcile *reconcile)
 {
     *decision_add_backend(reconcile->out, reconcile->arena) = (struct backend_want){
         .name = BACKEND_NAME,
@@ -33,7 +33,7 @@ void open_backend(struct reconcile *reconcile)
 // Nobody waits for a Pod whose node is gone.
 static bool is_on_dead_node(const struct reconcile *reconcile, const struct pod *pod)
 {
-    const struct object *seen = find_object(reconcile, INPUT_NODES, "", pod->node_name);
+    const struct object *seen = find_input_object(reconcile, INPUT_NODES, "", pod->node_name);
     return seen && !node_is_ready(object_spec(seen));
 }
 
@@ -121,7 +121,7 @@ static void ask_pods(struct reconcile *reconcile)
             ask_pod(reconcile, pods->objects[i]);
 }
 
-void prove(struct reconcile *reconcile)
+void prove_config(struct reconcile *reconcile)
 {
     const char *const *addresses = reconcile->settings->coredns_addresses;
     if (!reconcile->id[0])
@@ -143,7 +143,7 @@ bool is_past_deadline(const struct reconcile *reconcile)
 }
 
 // Silence alone proves nothing.
-bool is_refused(const struct reconcile *reconcile)
+bool is_config_refused(const struct reconcile *reconcile)
 {
     const struct proof *proof = &reconcile->proof;
     if (proof->crash && !proof->current)

@@ -96,37 +96,38 @@ struct reconcile {
     struct proof proof;
 };
 
-// ---- mode.c ----
+// ---- mode.c -------------------------------------------------------------------------------------
 // Finds out what of the cluster's DNS is ours, and where the Corefile stands.
 void find_mode(struct reconcile *reconcile);
-const struct object *find_object(const struct reconcile *reconcile, enum clusterdns_input input,
-                                 const char *namespace_, struct text name);
+const struct object *find_input_object(const struct reconcile *reconcile,
+                                       enum clusterdns_input input, const char *namespace_,
+                                       struct text name);
 // True if somebody else's operator, or --corefile-mode off, has the cluster's DNS.
 bool is_left_alone(const struct reconcile *reconcile);
 // Name of the workload's objects in our own namespace: "dns-default".
 const char *workload_name(const struct reconcile *reconcile);
 const char *copy_name(const struct reconcile *reconcile, struct text id);
 
-// ---- objects.c ----
+// ---- objects.c ----------------------------------------------------------------------------------
 // All DNS objects in the order in which their zones count.
 void collect_objects(struct reconcile *reconcile);
 
-// ---- target.c ----
+// ---- target.c -----------------------------------------------------------------------------------
 // Works out the text that is to stand at the target: fills merged, text and id, or fault.
 void make_text(struct reconcile *reconcile);
 // Takes our parts out of it again.
 bool make_text_without_us(struct reconcile *reconcile, struct text *out,
                           const struct value **annotations);
 
-// ---- writes.c ----
+// ---- writes.c -----------------------------------------------------------------------------------
 // A tree with the label and the owner of all that is ours.
 struct value *own_tree(struct reconcile *reconcile);
 struct object_want *want_object(struct reconcile *reconcile, const struct kind *kind,
                                 struct text namespace_, struct text name, const struct object *seen,
                                 const struct value *tree);
 // Gives it an event and a log line: "ConfigMap ns/name has another Corefile".
-void report_write(struct reconcile *reconcile, struct object_want *want, const char *reason,
-                  const char *what);
+void announce_write(struct reconcile *reconcile, struct object_want *want, const char *reason,
+                    const char *what);
 // Writes the Corefile. An absent text removes its key.
 void want_target(struct reconcile *reconcile, struct text text, const struct value *annotations);
 bool is_in_place(const struct reconcile *reconcile);
@@ -136,7 +137,7 @@ struct text copy_text(const struct reconcile *reconcile, struct text id,
 void want_copy(struct reconcile *reconcile); // of the text that is wanted
 void drop_copies(struct reconcile *reconcile);
 
-// ---- file.c ----
+// ---- file.c -------------------------------------------------------------------------------------
 // Reads the Corefile of mode file into the target. False: there is no answer yet.
 bool read_file(struct reconcile *reconcile);
 void want_file(struct reconcile *reconcile);
@@ -144,7 +145,7 @@ void want_file(struct reconcile *reconcile);
 void keep_good_file(struct reconcile *reconcile);
 struct text good_file_text(struct reconcile *reconcile); // absent: none, or not yet read
 
-// ---- workload.c ----
+// ---- workload.c ---------------------------------------------------------------------------------
 void want_workload(struct reconcile *reconcile);
 const struct daemonset *find_workload(struct reconcile *reconcile);
 // Is there a copy of those authorities in our namespace?
@@ -154,18 +155,18 @@ bool drop_workload(struct reconcile *reconcile);
 // The spec of a Pod of CoreDNS that has the Corefile of that ConfigMap.
 struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, const char *config_map);
 
-// ---- proof.c ----
-void open_backend(struct reconcile *reconcile);
-void prove(struct reconcile *reconcile);
+// ---- proof.c ------------------------------------------------------------------------------------
+void open_coredns(struct reconcile *reconcile);
+void prove_config(struct reconcile *reconcile);
 // Pods had their time to load the Corefile that is wanted.
 bool is_past_deadline(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.
-bool is_refused(const struct reconcile *reconcile);
+bool is_config_refused(const struct reconcile *reconcile);
 
-// ---- conditions.c ----
-void report(struct reconcile *reconcile);
+// ---- conditions.c -------------------------------------------------------------------------------
+void report_conditions(struct reconcile *reconcile);
 // `why_not`: why a fragment does not count at all; or NULL.
 void report_fragment(struct reconcile *reconcile, const char *why_not);
 
-// ---- release.c ----
-void release(struct reconcile *reconcile);
+// ---- release.c ----------------------------------------------------------------------------------
+void release_all(struct reconcile *reconcile);

@@ -29,7 +29,7 @@ static bool is_released(struct reconcile *reconcile)
     return true;
 }
 
-void release(struct reconcile *reconcile)
+void release_all(struct reconcile *reconcile)
 {
     bool is_unmanaged = text_is(reconcile->spec.management_state, "Unmanaged");
     if (is_unmanaged || is_released(reconcile))

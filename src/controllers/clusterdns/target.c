@@ -59,7 +59,7 @@ static struct config_map custom_of(const struct reconcile *reconcile)
 {
     struct config_map custom = {0};
     const struct object *seen =
-        find_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns-custom"));
+        find_input_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns-custom"));
     if (seen)
         config_map_unpack(reconcile->arena, object_spec(seen), &custom);
     return custom;
@@ -177,7 +177,7 @@ static enum bundle_state find_bundle(const void *context, struct text name, stru
         *why = "the CoreDNS that runs is not ours, so caBundle cannot be mounted into its Pods";
         return BUNDLE_UNSUPPORTED;
     }
-    const struct object *seen = find_object(reconcile, INPUT_CONFIG_MAPS, namespace_, name);
+    const struct object *seen = find_input_object(reconcile, INPUT_CONFIG_MAPS, namespace_, name);
     if (!seen) {
         *why = arena_printf(reconcile->arena, "ConfigMap %s/%.*s of the authorities is not there",
                             namespace_, TEXT_ARGS(name));
@@ -224,8 +224,8 @@ static struct merge_settings settings_of(struct reconcile *reconcile)
 
 static void merge_objects(struct reconcile *reconcile, const struct merge_settings *settings)
 {
-    merge(reconcile->arena, settings, reconcile->objects, reconcile->object_count,
-          &reconcile->merged);
+    dns_merge(reconcile->arena, settings, reconcile->objects, reconcile->object_count,
+              &reconcile->merged);
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -405,7 +405,7 @@ static void make_imported(struct reconcile *reconcile)
     AUTO_BUFFER out = {0};
     struct config_map main_map = {0};
     const struct object *seen =
-        find_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns"));
+        find_input_object(reconcile, INPUT_CONFIG_MAPS, SYSTEM_NAMESPACE, TEXT("coredns"));
     struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
     if (seen)
         config_map_unpack(reconcile->arena, object_spec(seen), &main_map);

@@ -44,7 +44,7 @@ static struct merged merge_all(const struct merge_settings *settings,
                                const struct merge_object *objects, size_t count)
 {
     struct merged merged;
-    merge(arena, settings, objects, count, &merged);
+    dns_merge(arena, settings, objects, count, &merged);
     return merged;
 }
 

@@ -20,7 +20,7 @@ static struct text own_namespace(const struct reconcile *reconcile)
 static const struct object *find_own(const struct reconcile *reconcile, enum clusterdns_input input,
                                      const char *name)
 {
-    return find_object(reconcile, input, reconcile->settings->dns_namespace, text_of(name));
+    return find_input_object(reconcile, input, reconcile->settings->dns_namespace, text_of(name));
 }
 
 const struct daemonset *find_workload(struct reconcile *reconcile)
@@ -82,7 +82,7 @@ static void copy_bundle(struct reconcile *reconcile, struct text name)
     struct config_map there = {0};
     const char *copy = bundle_copy_name(reconcile, name);
     const struct object *seen =
-        find_object(reconcile, INPUT_CONFIG_MAPS, reconcile->settings->ca_namespace, name);
+        find_input_object(reconcile, INPUT_CONFIG_MAPS, reconcile->settings->ca_namespace, name);
     const struct object *made = find_own(reconcile, INPUT_CONFIG_MAPS, copy);
     if (!seen)
         return;
@@ -96,10 +96,10 @@ static void copy_bundle(struct reconcile *reconcile, struct text name)
     struct value *data = value_make(reconcile->arena, VALUE_MAP);
     value_set(data, TEXT("ca-bundle.crt"), value_make_text(reconcile->arena, pem));
     value_set(tree, TEXT("data"), data);
-    report_write(reconcile,
-                 want_object(reconcile, &config_map_kind, own_namespace(reconcile), text_of(copy),
-                             made, tree),
-                 EVENT_WORKLOAD_CHANGED, "has other authorities");
+    announce_write(reconcile,
+                   want_object(reconcile, &config_map_kind, own_namespace(reconcile), text_of(copy),
+                               made, tree),
+                   EVENT_WORKLOAD_CHANGED, "has other authorities");
 }
 
 static bool is_used(const struct merged *merged, struct text name)
@@ -153,8 +153,8 @@ static void add_bundle(struct reconcile *reconcile, const struct corefile_forwar
     struct text folder = bundle_folder(forward->tls_bundle);
     for (size_t i = 0; forward->tls_bundle.at && i < reconcile->merged.bundle_count; i++) {
         struct text name = reconcile->merged.bundles[i];
-        const struct object *source =
-            find_object(reconcile, INPUT_CONFIG_MAPS, reconcile->settings->ca_namespace, name);
+        const struct object *source = find_input_object(reconcile, INPUT_CONFIG_MAPS,
+                                                        reconcile->settings->ca_namespace, name);
         const char *path = source ? merge_bundle_path(reconcile->arena, forward->tls_server_name,
                                                       name, object_version(source))
                                   : "";
@@ -327,10 +327,10 @@ static void keep_daemonset(struct reconcile *reconcile)
     const struct daemonset *there = find_workload(reconcile);
     if (!reconcile->settings->image || (there && is_as_wanted(reconcile, there)))
         return;
-    report_write(reconcile,
-                 want_object(reconcile, &daemonset_kind, own_namespace(reconcile), text_of(name),
-                             seen, daemonset_tree(reconcile, there)),
-                 EVENT_WORKLOAD_CHANGED, seen ? "is changed" : "is made");
+    announce_write(reconcile,
+                   want_object(reconcile, &daemonset_kind, own_namespace(reconcile), text_of(name),
+                               seen, daemonset_tree(reconcile, there)),
+                   EVENT_WORKLOAD_CHANGED, seen ? "is changed" : "is made");
 }
 
 // ---- the others ---------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ static void keep_service(struct reconcile *reconcile)
     struct value *tree = service_tree(reconcile);
     if (reconcile->settings->cluster_ip)
         value_put_text(reconcile->arena, tree, "spec.clusterIP", reconcile->settings->cluster_ip);
-    report_write(
+    announce_write(
         reconcile,
         want_object(reconcile, &service_kind, own_namespace(reconcile), text_of(name), NULL, tree),
         EVENT_WORKLOAD_CHANGED, "is made");
@@ -370,10 +370,10 @@ static void keep_account(struct reconcile *reconcile)
 {
     if (find_own(reconcile, INPUT_SERVICE_ACCOUNTS, account_name))
         return;
-    report_write(reconcile,
-                 want_object(reconcile, &serviceaccount_kind, own_namespace(reconcile),
-                             text_of(account_name), NULL, own_tree(reconcile)),
-                 EVENT_WORKLOAD_CHANGED, "is made");
+    announce_write(reconcile,
+                   want_object(reconcile, &serviceaccount_kind, own_namespace(reconcile),
+                               text_of(account_name), NULL, own_tree(reconcile)),
+                   EVENT_WORKLOAD_CHANGED, "is made");
 }
 
 void want_workload(struct reconcile *reconcile)

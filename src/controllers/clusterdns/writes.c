@@ -60,8 +60,8 @@ static const struct decision_line *line_of(struct reconcile *reconcile, const ch
     return line;
 }
 
-void report_write(struct reconcile *reconcile, struct object_want *want, const char *reason,
-                  const char *what)
+void announce_write(struct reconcile *reconcile, struct object_want *want, const char *reason,
+                    const char *what)
 {
     const char *name = arena_printf(reconcile->arena, "%s %.*s/%.*s", want->key.kind->name,
                                     TEXT_ARGS(want->key.namespace_), TEXT_ARGS(want->key.name));
@@ -101,10 +101,10 @@ void want_target(struct reconcile *reconcile, struct text text, const struct val
               text.at ? value_make_text(arena, text) : value_make(arena, VALUE_NULL));
     value_put(arena, tree, "metadata.annotations", value_copy(arena, annotations));
     value_set(tree, TEXT("data"), data);
-    report_write(reconcile,
-                 want_object(reconcile, &config_map_kind, target->namespace_, target->name,
-                             target->seen, tree),
-                 EVENT_COREFILE_WRITTEN, "has another Corefile");
+    announce_write(reconcile,
+                   want_object(reconcile, &config_map_kind, target->namespace_, target->name,
+                               target->seen, tree),
+                   EVENT_COREFILE_WRITTEN, "has another Corefile");
 }
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -114,9 +114,10 @@ static const struct object *find_copy(const struct reconcile *reconcile, struct 
     const struct target *target = &reconcile->target;
     if (!id.len)
         return NULL;
-    return find_object(reconcile, INPUT_CONFIG_MAPS,
-                       arena_copy(reconcile->arena, target->namespace_.at, target->namespace_.len),
-                       text_of(copy_name(reconcile, id)));
+    return find_input_object(
+        reconcile, INPUT_CONFIG_MAPS,
+        arena_copy(reconcile->arena, target->namespace_.at, target->namespace_.len),
+        text_of(copy_name(reconcile, id)));
 }
 
 // What goes with the Corefile in its ConfigMap.
