@@ -23,6 +23,8 @@ KINDS = {
     "Event": ("/apis/events.k8s.io/v1", "events", True),
     "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
     "Deployment": ("/apis/apps/v1", "deployments", True),
+    "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
+    "Pod": (CORE, "pods", True),
     "Ingress": ("/apis/networking.k8s.io/v1", "ingresses", True),
     "Role": (RBAC, "roles", True),
     "RoleBinding": (RBAC, "rolebindings", True),
