@@ -149,6 +149,16 @@ static bool was_refused(const struct reconcile *reconcile)
 
 // ---- what follows -------------------------------------------------------------------------------
 
+// The copy comes first: the Pod mounts it.
+static bool is_loadable(struct reconcile *reconcile)
+{
+    const struct value *annotations;
+    if (!strcmp(reconcile->settings->preflight, "off"))
+        return true;
+    return copy_text(reconcile, text_of(reconcile->id), &annotations).at &&
+           preflight_config(reconcile) == PREFLIGHT_PASSED;
+}
+
 static void write_config(struct reconcile *reconcile)
 {
     if (reconcile->mode == MODE_FILE) {
@@ -157,10 +167,15 @@ static void write_config(struct reconcile *reconcile)
     }
     if (!reconcile->is_restoring)
         want_copy(reconcile);
+    drop_preflights(reconcile);
+    if (!reconcile->is_restoring && !is_in_place(reconcile) && !is_loadable(reconcile))
+        return;
     if (reconcile->mode == MODE_OWNED)
         want_workload(reconcile);
-    if (!is_in_place(reconcile))
-        want_target(reconcile, reconcile->text, reconcile->annotations);
+    if (is_in_place(reconcile))
+        return;
+    want_target(reconcile, reconcile->text, reconcile->annotations);
+    reconcile->now.config.since_s = reconcile->in->now_ms / 1000;
 }
 
 static bool is_proved(const struct reconcile *reconcile)
@@ -188,7 +203,9 @@ static void note_refusal(struct reconcile *reconcile)
 {
     struct dns_config *config = &reconcile->now.config;
     const char *crash = reconcile->proof.crash;
-    if (reconcile->is_restoring || !config->proved_count || !is_config_refused(reconcile))
+    bool is_tried = reconcile->mode == MODE_FILE || is_in_place(reconcile);
+    if (reconcile->is_restoring || !config->proved_count || !is_tried ||
+        !is_config_refused(reconcile))
         return;
     config->refused = text_of(arena_copy_text(reconcile->arena, reconcile->id));
     config->refusal = text_of(
@@ -373,6 +390,9 @@ static const struct input inputs[INPUTS] = {
                                 .reads_own_writes = true},
     [INPUT_KUBE_DNS_PODS] = {.kind = &pod_kind, .labels = KUBE_DNS_LABEL},
     [INPUT_OWN_PODS] = {.kind = &pod_kind, .labels = DAEMON_SET_LABEL},
+    [INPUT_PREFLIGHT_PODS] = {.kind = &pod_kind,
+                              .labels = OPERATOR_LABEL,
+                              .reads_own_writes = true},
     [INPUT_NODES] = {.kind = &node_kind},
 };
 
@@ -381,6 +401,7 @@ static const struct input inputs[INPUTS] = {
 static const char *const follow[] = {"get", "list", "watch", NULL};
 static const char *const follow_one[] = {"get", "watch", NULL};
 static const char *const keep[] = {"get", "watch", "create", "patch", "delete", NULL};
+static const char *const keep_all[] = {"get", "list", "watch", "create", "delete", NULL};
 static const char *const patch[] = {"patch", NULL};
 static const char *const change[] = {"get", "list", "watch", "patch", NULL};
 
@@ -422,9 +443,10 @@ static const struct kube_right rights[] = {
      .why = "The account of an own CoreDNS."},
     {.group = "",
      .resource = "pods",
-     .verbs = follow,
+     .verbs = keep_all,
      .scope = RIGHT_CLUSTER,
-     .why = "Pods of CoreDNS, to ask each which Corefile it runs."},
+     .why = "Pods of CoreDNS, to ask each which Corefile it runs, and one that loads a Corefile "
+            "before the others do."},
     {.group = "",
      .resource = "nodes",
      .verbs = follow,

@@ -39,6 +39,7 @@ enum clusterdns_input {
     INPUT_SERVICE_ACCOUNTS,
     INPUT_KUBE_DNS_PODS,
     INPUT_OWN_PODS,
+    INPUT_PREFLIGHT_PODS,
     INPUT_NODES,
     INPUTS,
 };
@@ -154,6 +155,14 @@ bool has_bundle_copy(const struct reconcile *reconcile, struct text name);
 bool drop_workload(struct reconcile *reconcile);
 // The spec of a Pod of CoreDNS that has the Corefile of that ConfigMap.
 struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, const char *config_map);
+
+// ---- preflight.c -------------------------------------------------------------------------------
+// Has one Pod loaded the Corefile that is wanted? FAILED: CoreDNS refused it, as the status says
+// now.
+enum preflight { PREFLIGHT_PASSED, PREFLIGHT_WAITING, PREFLIGHT_FAILED };
+enum preflight preflight_config(struct reconcile *reconcile);
+// Removes the Pods that are needed no longer.
+void drop_preflights(struct reconcile *reconcile);
 
 // ---- proof.c ------------------------------------------------------------------------------------
 void open_coredns(struct reconcile *reconcile);

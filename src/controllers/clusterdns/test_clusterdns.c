@@ -358,6 +358,96 @@ static void authorities_are_copied_and_mounted(void **state)
     assert_null(data_of("openshift-dns", "ca-corp", "ca-bundle.crt"));
 }
 
+// ---- preflight ----------------------------------------------------------------------------------
+
+// An own CoreDNS whose Pod runs the first config.
+static const char *run_own(void)
+{
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    cluster.settings.preflight = "auto";
+    cluster.settings.cluster_ip = "172.30.0.10";
+    put_pod(true, "dns-a", "10.0.0.1");
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    set_answer(0, "10.0.0.1:5353", config_id());
+    struct stored *daemonset = find_stored(&daemonset_kind, "openshift-dns", "dns-default");
+    value_set(daemonset->tree, TEXT("status"),
+              quote(arena, "{'desiredNumberScheduled':1,'updatedNumberScheduled':1,"
+                           "'numberAvailable':1}"));
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "True/Converged");
+    return data_of("openshift-dns", "dns-default", "Corefile");
+}
+
+static struct stored *preflight_pod(void)
+{
+    return find_stored(&pod_kind, "openshift-dns",
+                       arena_printf(arena, "dns-default-preflight-%.8s", config_id()));
+}
+
+static void report_of_pod(const char *status)
+{
+    struct stored *pod = preflight_pod();
+    assert_non_null(pod);
+    value_set(pod->tree, TEXT("status"), quote(arena, status));
+    touch(pod->tree);
+}
+
+static void the_first_config_needs_no_preflight(void **state)
+{
+    (void)state;
+    assert_non_null(run_own());
+    assert_null(preflight_pod());
+}
+
+static void one_pod_loads_a_config_before_the_others(void **state)
+{
+    (void)state;
+    const char *before = run_own();
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("openshift-dns", "dns-default", "Corefile"), before);
+    const struct value *spec = value_find(preflight_pod()->tree, "spec");
+    assert_true(text_is(value_text_at(spec, "restartPolicy"), "Never"));
+    assert_true(text_is(value_text_at(spec, "volumes[0].configMap.name"),
+                        arena_printf(arena, "dns-default-%s", config_id())));
+    report_of_pod("{'phase':'Running','conditions':[{'type':'Ready','status':'True'}]}");
+    settle(DNS_MAIN_NAME);
+    assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "b.example"));
+    assert_null(preflight_pod());
+}
+
+static void what_the_first_pod_can_not_load_replaces_nothing(void **state)
+{
+    (void)state;
+    const char *before = run_own();
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    report_of_pod("{'phase':'Failed','containerStatuses':[{'state':{'terminated':{'exitCode':1,"
+                  "'message':'Corefile:3 - Error during parsing: no'}}}]}");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("openshift-dns", "dns-default", "Corefile"), before);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Degraded"),
+                           "Corefile:3 - Error during parsing: no"));
+    assert_null(preflight_pod());
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Degraded"), "False/AsExpected");
+}
+
+static void a_pod_that_no_node_takes_is_not_waited_for(void **state)
+{
+    (void)state;
+    (void)run_own();
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_non_null(preflight_pod());
+    cluster.now_ms += 3600 * 1000;
+    settle(DNS_MAIN_NAME);
+    assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "b.example"));
+}
+
 // ---- import -------------------------------------------------------------------------------------
 
 static void where_the_file_imports_ours_is_a_key_of_its_own(void **state)
@@ -447,6 +537,10 @@ int main(void)
         STORY(the_end_of_the_object_is_the_end_of_all_that_is_ours),
         STORY(unmanaged_only_looks),
         STORY(authorities_are_copied_and_mounted),
+        STORY(the_first_config_needs_no_preflight),
+        STORY(one_pod_loads_a_config_before_the_others),
+        STORY(what_the_first_pod_can_not_load_replaces_nothing),
+        STORY(a_pod_that_no_node_takes_is_not_waited_for),
         STORY(where_the_file_imports_ours_is_a_key_of_its_own),
         STORY(openshifts_operator_is_left_alone),
         STORY(a_fragment_is_served_with_the_main_object),

@@ -241,6 +241,8 @@ static struct value *template_tree(struct reconcile *reconcile, bool is_rolling)
     struct value *template = value_make(arena, VALUE_MAP);
     value_put(arena, template, "metadata.labels[" DAEMON_SET_LABEL "]",
               value_make_text(arena, reconcile->in->name));
+    value_put(arena, template, "metadata.labels[" OPERATOR_LABEL "]",
+              value_make_text(arena, reconcile->in->name));
     if (is_rolling)
         value_put_text(arena, template, "metadata.annotations[" CONFIG_ID_ANNOTATION "]",
                        reconcile->id);

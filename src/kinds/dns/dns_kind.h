@@ -196,7 +196,7 @@ struct dns_config { // the Corefile that is wanted; absent texts: none
     struct text mode;
     struct text layout;
     struct text version;
-    int64_t since_s;     // Unix: since when this one is wanted
+    int64_t since_s;     // Unix: since when this one is wanted, or stands there
     struct text refused; // id of the one that CoreDNS refused last, until another one is wanted
     struct text refusal; // what CoreDNS said of it
     // Ids of those that all Pods ran, the last one first.
