@@ -12,9 +12,10 @@ struct clusterdns_settings {
     const char *layout;         // "plain", "openshift"
     const char *update;         // "rolling", "reload"
     const char *preflight;      // "auto", "off"
+    int64_t deadline_ms;        // for Pods to load a Corefile
     const char *image;          // or NULL
     const char *version;        // of CoreDNS; or NULL: of the image
-    const char *cluster_domain; // without a final dot
+    const char *cluster_domain; // or NULL: "cluster.local", and none in mode file
     const char *dns_namespace;  // of what is ours
     const char *ca_namespace;   // of the ConfigMaps that caBundle names
     int64_t dns_port;

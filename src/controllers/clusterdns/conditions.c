@@ -20,6 +20,13 @@ static const struct condition *set(struct reconcile *reconcile, const char *type
     return conditions_find(&reconcile->now.conditions, type);
 }
 
+// The earliest of several times counts.
+static void wake_at(struct reconcile *reconcile, int64_t unix_ms)
+{
+    if (!reconcile->out->wake_ms || unix_ms < reconcile->out->wake_ms)
+        reconcile->out->wake_ms = unix_ms;
+}
+
 // ---- what runs ----------------------------------------------------------------------------------
 
 // A workload as the conditions see it: our DaemonSet or their Deployment.
@@ -107,9 +114,7 @@ static bool is_damped(struct reconcile *reconcile, const char *type)
     int64_t now_s = reconcile->in->now_ms / 1000;
     if (!before || before->status != CONDITION_FALSE || now_s - before->transition_s > DAMPING_S)
         return false;
-    int64_t wake_ms = (before->transition_s + DAMPING_S + 1) * 1000;
-    if (!reconcile->out->wake_ms || wake_ms < reconcile->out->wake_ms)
-        reconcile->out->wake_ms = wake_ms;
+    wake_at(reconcile, (before->transition_s + DAMPING_S + 1) * 1000);
     return true;
 }
 
@@ -263,10 +268,11 @@ static void report_converged(struct reconcile *reconcile)
     else if (proof->current == proof->total)
         set(reconcile, "Converged", CONDITION_TRUE, REASON_CONVERGED,
             arena_printf(arena, "all Pods of CoreDNS run config %s", reconcile->id));
-    else if (!is_past_deadline(reconcile))
+    else if (!is_past_deadline(reconcile)) {
+        wake_at(reconcile, reconcile->now.config.since_s * 1000 + reconcile->settings->deadline_ms);
         set(reconcile, "Converged", CONDITION_FALSE, REASON_WAITING,
             arena_printf(arena, "not all Pods of CoreDNS run config %s yet", reconcile->id));
-    else if (proof->old)
+    } else if (proof->old)
         set(reconcile, "Converged", CONDITION_FALSE, REASON_PODS_ON_OLD_CONFIG,
             arena_printf(arena, "these Pods do not run config %s: %s", reconcile->id,
                          stale_names(reconcile)));
@@ -294,7 +300,7 @@ static void show_pods(struct reconcile *reconcile, const struct workload *worklo
 static void finish(struct reconcile *reconcile)
 {
     reconcile->now.observed_generation = reconcile->in->subject->generation;
-    reconcile->now.cluster_domain = text_of(reconcile->settings->cluster_domain);
+    reconcile->now.cluster_domain = cluster_domain(reconcile);
     reconcile->now.cluster_ip = reconcile->cluster_ip.at ? reconcile->cluster_ip : TEXT("");
     reconcile->out->status = dns_status_encode(reconcile->arena, &reconcile->now);
 }

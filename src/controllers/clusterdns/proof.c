@@ -134,12 +134,10 @@ void prove_config(struct reconcile *reconcile)
 
 // ---- what follows -------------------------------------------------------------------------------
 
-enum { DEADLINE_S = 180 };
-
 bool is_past_deadline(const struct reconcile *reconcile)
 {
-    int64_t since_s = reconcile->now.config.since_s;
-    return reconcile->in->now_ms / 1000 >= since_s + DEADLINE_S;
+    int64_t since_ms = reconcile->now.config.since_s * 1000;
+    return reconcile->in->now_ms >= since_ms + reconcile->settings->deadline_ms;
 }
 
 // Silence alone proves nothing.

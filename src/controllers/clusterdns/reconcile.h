@@ -120,6 +120,8 @@ void make_text(struct reconcile *reconcile);
 bool make_text_without_us(struct reconcile *reconcile, struct text *out,
                           const struct value **annotations);
 
+struct text cluster_domain(const struct reconcile *reconcile); // empty: there is no cluster
+
 // ---- writes.c -----------------------------------------------------------------------------------
 // A tree with the label and the owner of all that is ours.
 struct value *own_tree(struct reconcile *reconcile);

@@ -203,6 +203,12 @@ static struct text metrics_address(const struct reconcile *reconcile, enum coref
     return text_of(given ? given : layout == COREFILE_OPENSHIFT ? "127.0.0.1:9153" : ":9153");
 }
 
+struct text cluster_domain(const struct reconcile *reconcile)
+{
+    const char *given = reconcile->settings->cluster_domain;
+    return text_of(given ? given : reconcile->mode == MODE_FILE ? "" : "cluster.local");
+}
+
 static struct merge_settings settings_of(struct reconcile *reconcile)
 {
     bool is_openshift =
@@ -212,7 +218,7 @@ static struct merge_settings settings_of(struct reconcile *reconcile)
         .layout = layout,
         .port = (uint16_t)reconcile->settings->dns_port,
         .metrics_address = metrics_address(reconcile, layout),
-        .context = {.cluster_domain = text_of(reconcile->settings->cluster_domain),
+        .context = {.cluster_domain = cluster_domain(reconcile),
                     .cluster_ips = &reconcile->cluster_ip,
                     .cluster_ip_count = reconcile->cluster_ip.len > 0,
                     .has_version = reconcile->has_version,

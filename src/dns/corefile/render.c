@@ -130,6 +130,14 @@ void corefile_render_entry(struct buffer *out, const struct corefile_input *inpu
     line(out, 0, "}");
 }
 
+static void render_kubernetes(struct buffer *out, struct text domain)
+{
+    line(out, 1, "kubernetes %.*s in-addr.arpa ip6.arpa {", TEXT_ARGS(domain));
+    line(out, 2, "pods insecure");
+    line(out, 2, "fallthrough in-addr.arpa ip6.arpa");
+    line(out, 1, "}");
+}
+
 static void render_root(struct buffer *out, const struct corefile_input *input)
 {
     line(out, 0, ".:%u {", input->port);
@@ -139,10 +147,8 @@ static void render_root(struct buffer *out, const struct corefile_input *input)
     line(out, 2, "lameduck %ds", LAMEDUCK_S);
     line(out, 1, "}");
     line(out, 1, "ready");
-    line(out, 1, "kubernetes %.*s in-addr.arpa ip6.arpa {", TEXT_ARGS(input->cluster_domain));
-    line(out, 2, "pods insecure");
-    line(out, 2, "fallthrough in-addr.arpa ip6.arpa");
-    line(out, 1, "}");
+    if (input->cluster_domain.len)
+        render_kubernetes(out, input->cluster_domain);
     text_line(out, 1, "prometheus", input->metrics_address);
     corefile_render_forward(out, &input->root, 1);
     render_cache(out, &input->cache);

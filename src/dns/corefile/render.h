@@ -59,7 +59,7 @@ struct corefile_entry {
 struct corefile_input {
     enum corefile_layout layout;
     uint16_t port;
-    struct text cluster_domain;
+    struct text cluster_domain;  // empty: there is no cluster, and no plugin `kubernetes`
     struct text metrics_address; // ":9153"
     enum corefile_log_level log_level;
     struct corefile_cache cache; // of the root block
