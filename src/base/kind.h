@@ -126,7 +126,10 @@ struct kind {
     bool has_status;
     const char *edited; // of objects that we make: the field that is for people; NULL: none
     bool is_foreign;    // not ours: unknown fields are skipped, no CRD is printed
-    bool is_complete;   // foreign, but the table has all fields: unknown ones are refused
+    // Foreign: what runs is looked at, and no manifest is judged. `check` passes over documents of
+    // the kind, and a folder has them only where an enabled controller reads it.
+    bool is_observed;
+    bool is_complete; // foreign, but the table has all fields: unknown ones are refused
     // Foreign: annotations that begin so are meant for us ("pihole.io/"). Admission warns of what
     // is wrong in them and denies nothing. NULL: there are none.
     const char *advised;

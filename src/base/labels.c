@@ -24,10 +24,9 @@ void labels_skip(struct pack_reader *reader)
     }
 }
 
-// Absent: the object has no such label.
-static struct text find_packed(const void *body, struct text key)
+struct text labels_find(struct text body, struct text key)
 {
-    struct pack_reader reader = pack_open(*(const struct text *)body);
+    struct pack_reader reader = pack_open(body);
     while (unpack_number(&reader)) {
         bool is_it = text_equal(unpack_text(&reader), key);
         struct text value = unpack_text(&reader);
@@ -35,6 +34,11 @@ static struct text find_packed(const void *body, struct text key)
             return value;
     }
     return (struct text){0};
+}
+
+static struct text find_packed(const void *body, struct text key)
+{
+    return labels_find(*(const struct text *)body, key);
 }
 
 static struct text find_value(const void *object, struct text key)

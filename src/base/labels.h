@@ -14,6 +14,9 @@
 void labels_pack(const struct value *object, struct pack_writer *out);
 // Skips what labels_pack() wrote.
 void labels_skip(struct pack_reader *reader);
+// The value of a label, borrowed from the body, which begins with what labels_pack() wrote. Absent:
+// the object has no such label.
+struct text labels_find(struct text body, struct text key);
 // `body` begins with what labels_pack() wrote.
 bool labels_match(const char *selector, struct text body);
 // Does the selector match the labels of a whole object?

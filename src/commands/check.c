@@ -23,6 +23,8 @@ enum { SHOWN_OCTETS_MAX = 128, JUDGES_MAX = 16 };
 struct check {
     struct arena *arena;
     struct kind_patterns *patterns;
+    const struct kind **kinds; // that documents are judged by
+    size_t kind_count;
     struct report report;
     struct check_set set;
     void *judges[JUDGES_MAX]; // by subject; NULL: it has none
@@ -247,8 +249,8 @@ static void check_file(struct check *check, const struct manifest_file *file)
     check->path = file->shown;
     const struct document_source source = {.path = file->shown,
                                            .text = buffer_text(&content),
-                                           .kinds = kinds,
-                                           .kind_count = kind_count,
+                                           .kinds = check->kinds,
+                                           .kind_count = check->kind_count,
                                            .patterns = check->patterns,
                                            .is_draft = true};
     if (!documents_read(&source, take_document, check, &err))
@@ -415,6 +417,8 @@ static int check_run(struct invocation *invocation)
                           .patterns = kind_patterns_new(),
                           .is_strict = option_flag(invocation, "strict"),
                           .report = {.arena = invocation->arena}};
+    check.kinds = arena_new_array(invocation->arena, const struct kind *, kind_count);
+    check.kind_count = kinds_of_manifests(check.kinds);
     check_set_init(&check.set, invocation->arena);
     check.files = (struct manifest_files){
         .arena = invocation->arena, .report = &check.report, .set = &check.set};

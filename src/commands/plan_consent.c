@@ -61,16 +61,17 @@ static void look_at(void *context, const struct folder_entry *entry)
 
 static bool consent_in_folder(struct consent *consent, struct error *err)
 {
+    const struct kind *judged[KINDS_MAX];
     struct store_kind rows[KINDS_MAX];
     struct search search = {.name = consent->name};
     const struct folder_options options = {
         .dir = option_text(consent->place->invocation, "dir"),
         .state_dir = option_text(consent->place->invocation, "state-dir"),
         .kinds = rows,
-        .kind_count = kind_count,
+        .kind_count = kinds_of_manifests(judged),
     };
-    for (size_t i = 0; i < kind_count; i++)
-        rows[i] = (struct store_kind){.kind = kinds[i]};
+    for (size_t i = 0; i < options.kind_count; i++)
+        rows[i] = (struct store_kind){.kind = judged[i]};
     if (!folder_read(&options, consent->arena, look_at, &search, err))
         return false;
     if (!search.found)

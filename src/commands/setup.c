@@ -238,7 +238,7 @@ void setup_leave_out(struct setup *setup,
 // A folder also has the kinds of controllers that do not run, and those that the core has.
 static bool is_served(const struct setup *setup, const struct kind *kind)
 {
-    bool is_of_others = kind->is_foreign && *kind->group;
+    bool is_of_others = kind->is_foreign && (*kind->group || kind->is_observed);
     return (!setup->place.is_cluster && !is_of_others) || setup_reads(setup, kind);
 }
 

@@ -529,9 +529,10 @@ static bool read_options(struct status *status, struct error *err)
 {
     struct invocation *invocation = status->invocation;
     const char *ask = option_text(invocation, "ask");
-    size_t count = 0;
-    for (; count < kind_count && count < KINDS_MAX; count++)
-        status->kinds[count] = (struct store_kind){.kind = kinds[count]};
+    const struct kind *judged[KINDS_MAX];
+    size_t count = kinds_of_manifests(judged);
+    for (size_t i = 0; i < count; i++)
+        status->kinds[i] = (struct store_kind){.kind = judged[i]};
     status->folder = (struct folder_options){.dir = option_text(invocation, "dir"),
                                              .state_dir = option_text(invocation, "state-dir"),
                                              .kinds = status->kinds,

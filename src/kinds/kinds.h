@@ -8,3 +8,7 @@
 // <name>/ that exports `<name>_kind`, and its name in that list.
 extern const struct kind *const kinds[];
 extern const size_t kind_count;
+
+// Those whose manifests are judged: all but the ones that are only observed. `out` has room for
+// kind_count. Returns how many there are.
+size_t kinds_of_manifests(const struct kind **out);
