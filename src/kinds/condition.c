@@ -112,6 +112,14 @@ static const char *type_find(struct text type, const char *const *types)
     return NULL;
 }
 
+bool status_has_condition(const struct value *object, const char *type)
+{
+    value_each (condition, value_list_at(object, "status.conditions"))
+        if (text_is(value_text_at(condition, "type"), type))
+            return text_is(value_text_at(condition, "status"), "True");
+    return false;
+}
+
 int64_t status_time_at(const struct value *map, const char *key)
 {
     int64_t unix_ms;

@@ -55,6 +55,9 @@ void conditions_pack(struct pack_writer *out, const struct conditions *condition
 void conditions_unpack(struct pack_reader *in, struct conditions *out, const char *const *types,
                        int64_t base_s);
 
+// Has a whole object, ours or not, a condition of that type in its status, and is it True?
+bool status_has_condition(const struct value *object, const char *type);
+
 // An RFC 3339 text of a status as Unix seconds; 0 when absent or unreadable. And back.
 int64_t status_time_at(const struct value *map, const char *key);
 struct value *status_time_make(struct arena *arena, int64_t unix_s);

@@ -23,6 +23,18 @@ static inline const char *schema_errors_of(const struct kind *kind, const struct
     return findings_join(&findings, FINDING_ERROR);
 }
 
+// What the cache keeps of the spec.
+static inline struct text spec_body_of(const struct kind *kind, const char *json)
+{
+    struct pack_writer writer;
+    pack_init(&writer);
+    kind->pack_spec(quote(arena, json), &writer);
+    size_t len = writer.out.len;
+    const char *at = arena_copy(arena, writer.out.at, len);
+    pack_done(&writer);
+    return (struct text){at, len};
+}
+
 // One behind the other by one writer, as the cache has them.
 struct bodies {
     struct text spec;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dns/rr_type.h"
+#include "kinds/configmap/configmap_kind.h"
 #include "scenarios/play.h"
 
 // A word that is no number equals none.
@@ -199,7 +200,7 @@ static void write_made(const struct stage *stage, struct text namespace_, struct
                        struct buffer *out)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    const struct object_ref_key key = {&model_config_map_kind, namespace_, name};
+    const struct object_ref_key key = {&config_map_kind, namespace_, name};
     if (!stage->server) {
         const char *path = arena_printf(arena, "%s/.signpost/made/configmaps.%.*s.%.*s.yaml",
                                         stage->dir, TEXT_ARGS(namespace_), TEXT_ARGS(name));

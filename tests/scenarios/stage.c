@@ -421,9 +421,7 @@ static bool write_to_folder(struct stage *stage, const char *name, const char *c
 static const struct kind *kind_of(const struct value *document)
 {
     bool is_known;
-    const struct kind *kind = kind_lookup(kinds, kind_count, document, &is_known);
-    bool is_map = text_is(value_text_at(document, "kind"), model_config_map_kind.name);
-    return kind || !is_map ? kind : &model_config_map_kind;
+    return kind_lookup(kinds, kind_count, document, &is_known);
 }
 
 static struct object_ref_key key_of(const struct value *document)

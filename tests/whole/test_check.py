@@ -225,6 +225,18 @@ def test_kinds_of_others_are_told_once_and_skipped(tmp_path):
         "2 files, 0 objects (and 3 skipped): 0 errors, 0 warnings")
 
 
+@pytest.mark.parametrize("version, kind", [
+    ("v1", "ConfigMap"), ("v1", "Node"), ("v1", "Pod"), ("v1", "Service"), ("v1", "ServiceAccount"),
+    ("apps/v1", "DaemonSet"), ("apps/v1", "Deployment")])
+def test_kinds_whose_live_objects_are_read_are_not_judged(tmp_path, version, kind):
+    head = f"apiVersion: {version}\nkind: {kind}\n"
+    write(tmp_path, "a.yaml", head + "metadata: {generateName: x-}\ndata: {port: 53}\n")
+    write(tmp_path, "b.yaml", "\n---\n".join([head + "metadata: {name: x}\n"] * 2))
+    assert check(tmp_path) == (0, [
+        f"a.yaml:1:1: info: kind: {kind} of {version} is not ours; such objects are skipped"],
+        "2 files, 0 objects (and 3 skipped): 0 errors, 0 warnings")
+
+
 # ---- files --------------------------------------------------------------------------------------
 
 def test_folders_are_read_as_run_reads_them(tmp_path):

@@ -62,6 +62,19 @@ def test_files_are_created_edited_and_deleted_with_one_request_each(memory):
                                ("deleted", "www", "A")]
 
 
+def test_objects_that_nobody_here_reads_are_left_alone(memory):
+    """Also those of kinds that a controller reads which does not run."""
+    others = [f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\ndata: {{port: 53}}\n"
+              for version, kind in (("v1", "ConfigMap"), ("v1", "Pod"), ("apps/v1", "DaemonSet"))]
+    memory.write("others.yaml", "---\n".join(others))
+    memory.write("web.yaml", record("www"))
+    memory.start().wait_ready("www")
+    assert not (memory.folder / "others.yaml.status").exists()
+    skipped = [row["kind"] for row in memory.program.lines("documents of a kind that is not served")]
+    assert skipped == ["v1 ConfigMap", "v1 Pod", "apps/v1 DaemonSet"]
+    assert has(memory, "www")
+
+
 def test_the_status_says_what_was_done(memory):
     memory.write("web.yaml", record("www", ttl=77))
     memory.start().wait_ready("www")

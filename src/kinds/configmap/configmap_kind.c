@@ -1,56 +1,42 @@
 #include "kinds/configmap/configmap_kind.h"
 
-static void pack_map(const struct value *map, struct pack_writer *out)
-{
-    pack_number(out, value_count(map));
-    value_each (item, map) {
-        pack_text(out, item->key);
-        pack_text(out, value_text(item));
-    }
-}
+#include "kinds/group.h"
 
 static void pack_spec(const struct value *object, struct pack_writer *out)
 {
-    pack_map(value_find(object, "data"), out);
-    pack_map(value_at(object, "metadata.annotations", NULL), out);
-}
-
-static const struct config_map_entry *unpack_map(struct arena *arena, struct pack_reader *in,
-                                                 size_t *count)
-{
-    *count = unpack_number(in);
-    struct config_map_entry *entries = arena_new_array(arena, struct config_map_entry, *count + 1);
-    for (size_t i = 0; i < *count; i++) {
-        entries[i].key = unpack_text(in);
-        entries[i].value = unpack_text(in);
-    }
-    return entries;
+    pack_text(out, value_text_at(object, "metadata.labels[" OWNING_DNS_LABEL "]"));
+    pack_number(out, value_bool_at(object, "immutable", false));
+    text_map_pack(out, value_at(object, "metadata.annotations", NULL));
+    text_map_pack(out, value_find(object, "data"));
 }
 
 void config_map_unpack(struct arena *arena, struct text spec, struct config_map *out)
 {
     struct pack_reader in = pack_open(spec);
-    out->data = unpack_map(arena, &in, &out->data_count);
-    out->annotations = unpack_map(arena, &in, &out->annotation_count);
-}
-
-static struct text find(const struct config_map_entry *entries, size_t count, const char *key)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text_is(entries[i].key, key))
-            return entries[i].value;
-    return (struct text){0};
+    *out = (struct config_map){.owner = unpack_text(&in)};
+    out->is_immutable = unpack_number(&in);
+    out->annotations = text_map_unpack(arena, &in, &out->annotation_count);
+    out->data = text_map_unpack(arena, &in, &out->data_count);
 }
 
 struct text config_map_data(const struct config_map *map, const char *key)
 {
-    return find(map->data, map->data_count, key);
+    return text_map_find(map->data, map->data_count, text_of(key));
 }
 
 struct text config_map_annotation(const struct config_map *map, const char *key)
 {
-    return find(map->annotations, map->annotation_count, key);
+    return text_map_find(map->annotations, map->annotation_count, text_of(key));
 }
+
+static const struct field fields[] = {
+    {.path = "immutable", .type = FIELD_BOOL, .doc = "Its content never changes."},
+    {.path = "data", .type = FIELD_TEXT_MAP, .doc = "Texts under their keys."},
+    {.path = "binaryData",
+     .type = FIELD_TEXT_MAP,
+     .flags = FIELD_BYTES,
+     .doc = "Octets under their keys, as base64."},
+};
 
 const struct kind config_map_kind = {
     .group = "",
@@ -60,6 +46,9 @@ const struct kind config_map_kind = {
     .singular = "configmap",
     .is_namespaced = true,
     .is_foreign = true,
+    .is_observed = true,
+    .fields = fields,
+    .field_count = COUNT_OF(fields),
     .doc = "Text under names.",
     .pack_spec = pack_spec,
 };

@@ -1,21 +1,35 @@
 #include "kinds/deployment/deployment_kind.h"
 
+#include "kinds/pod_spec.h"
+
+// Whole numbers of an object, in the order of the body.
+static const struct number {
+    const char *path;
+    size_t offset;
+    int64_t fallback;
+} numbers[] = {
+    {"spec.replicas", offsetof(struct deployment, wanted), 1},
+    {"metadata.generation", offsetof(struct deployment, generation), 0},
+    {"status.observedGeneration", offsetof(struct deployment, observed_generation), 0},
+    {"status.replicas", offsetof(struct deployment, replicas), 0},
+    {"status.updatedReplicas", offsetof(struct deployment, updated), 0},
+    {"status.availableReplicas", offsetof(struct deployment, available), 0},
+};
+
 static void pack_spec(const struct value *object, struct pack_writer *out)
 {
-    const struct value *containers = value_list_at(object, "spec.template.spec.containers");
-    pack_text(out, value_text_at(containers ? containers->first : NULL, "image"));
-    pack_signed(out, value_int_at(object, "spec.replicas", 1));
-    pack_signed(out, value_int_at(object, "status.updatedReplicas", 0));
-    pack_signed(out, value_int_at(object, "status.availableReplicas", 0));
+    const struct value *pods = value_at(object, "spec.template.spec", NULL);
+    pack_text(out, pod_spec_image(pods, DEPLOYMENT_CONTAINER));
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        pack_signed(out, value_int_at(object, numbers[i].path, numbers[i].fallback));
 }
 
 void deployment_unpack(struct text spec, struct deployment *out)
 {
     struct pack_reader in = pack_open(spec);
-    out->image = unpack_text(&in);
-    out->replicas = unpack_signed(&in);
-    out->updated = unpack_signed(&in);
-    out->available = unpack_signed(&in);
+    *out = (struct deployment){.image = unpack_text(&in)};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        *(int64_t *)((char *)out + numbers[i].offset) = unpack_signed(&in);
 }
 
 const struct kind deployment_kind = {
@@ -26,7 +40,8 @@ const struct kind deployment_kind = {
     .singular = "deployment",
     .is_namespaced = true,
     .is_foreign = true,
+    .is_observed = true,
     .has_their_status = true,
-    .doc = "Pods of one kind, so many of them.",
+    .doc = "A number of pods that are alike.",
     .pack_spec = pack_spec,
 };

@@ -1,17 +1,21 @@
 #pragma once
 
 #include "base/kind.h"
+#include "base/memory.h"
 
-// Deployment (apps/v1), as far as we look at that of CoreDNS.
-
+// Deployment (apps/v1), as far as it runs CoreDNS: the image, and how many pods are up to date.
 extern const struct kind deployment_kind;
 
+#define DEPLOYMENT_CONTAINER "coredns"
+
 struct deployment {
-    struct text image; // of its first container
-    // How many Pods.
+    struct text image; // of the container DEPLOYMENT_CONTAINER, or else of the first
+    int64_t wanted;    // spec.replicas; 1 where it is absent, as an API server has it
+    int64_t generation;
+    int64_t observed_generation; // that which the numbers below are about; 0: none yet
     int64_t replicas;
     int64_t updated;
     int64_t available;
 };
-// From a cached body (object_spec); texts are borrowed from it.
+// `spec` is the cached body, from which the image is borrowed.
 void deployment_unpack(struct text spec, struct deployment *out);

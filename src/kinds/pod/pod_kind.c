@@ -1,47 +1,74 @@
 #include "kinds/pod/pod_kind.h"
 
 #include "base/labels.h"
+#include "kinds/condition.h"
+#include "kinds/group.h"
+#include "kinds/pod_spec.h"
 
-static bool is_ready(const struct value *object)
+// ---- packing ------------------------------------------------------------------------------------
+
+// Statuses are sorted by name, so that of the first container need not be the first.
+static const struct value *first_container_status(const struct value *object)
 {
-    value_each (item, value_list_at(object, "status.conditions"))
-        if (text_is(value_text_at(item, "type"), "Ready"))
-            return text_is(value_text_at(item, "status"), "True");
-    return false;
+    struct text name = value_text_at(pod_spec_container(value_find(object, "spec"), NULL), "name");
+    value_each (status, value_list_at(object, "status.containerStatuses"))
+        if (name.at && text_equal(value_text_at(status, "name"), name))
+            return status;
+    return NULL;
 }
 
-static const struct value *termination_of(const struct value *object)
+static void pack_end(struct pack_writer *out, const struct value *terminated)
 {
-    const struct value *statuses = value_list_at(object, "status.containerStatuses");
-    const struct value *first = statuses ? statuses->first : NULL;
-    const struct value *now = value_at(first, "state.terminated", NULL);
-    return now ? now : value_at(first, "lastState.terminated", NULL);
+    bool is_known = terminated && terminated->type == VALUE_MAP;
+    pack_number(out, is_known);
+    if (!is_known)
+        return;
+    pack_signed(out, value_int_at(terminated, "exitCode", 0));
+    pack_text(out, value_text_at(terminated, "reason"));
+    pack_text(out, value_text_at(terminated, "message"));
 }
 
 static void pack_spec(const struct value *object, struct pack_writer *out)
 {
-    const struct value *termination = termination_of(object);
+    const struct value *status = first_container_status(object);
     labels_pack(object, out);
     pack_text(out, value_text_at(object, "status.podIP"));
     pack_text(out, value_text_at(object, "status.phase"));
     pack_text(out, value_text_at(object, "spec.nodeName"));
-    pack_number(out, is_ready(object));
-    pack_number(out, termination != NULL);
-    pack_signed(out, value_int_at(termination, "exitCode", 0));
-    pack_text(out, value_text_at(termination, "message"));
+    pack_text(out, pod_spec_image(value_find(object, "spec"), NULL));
+    pack_text(out, value_text_at(object, "metadata.annotations[" CONFIG_ID_ANNOTATION "]"));
+    pack_number(out, status_has_condition(object, "Ready"));
+    pack_end(out, value_at(status, "state.terminated", NULL));
+    pack_end(out, value_at(status, "lastState.terminated", NULL));
+    pack_signed(out, value_int_at(status, "restartCount", 0));
+}
+
+// ---- unpacking ----------------------------------------------------------------------------------
+
+static struct pod_end unpack_end(struct pack_reader *in)
+{
+    struct pod_end end = {.is_known = unpack_number(in)};
+    if (!end.is_known)
+        return end;
+    end.exit_code = unpack_signed(in);
+    end.reason = unpack_text(in);
+    end.message = unpack_text(in);
+    return end;
 }
 
 void pod_unpack(struct text spec, struct pod *out)
 {
     struct pack_reader in = pack_open(spec);
     labels_skip(&in);
-    out->pod_ip = unpack_text(&in);
+    *out = (struct pod){.ip = unpack_text(&in)};
     out->phase = unpack_text(&in);
-    out->node_name = unpack_text(&in);
+    out->node = unpack_text(&in);
+    out->image = unpack_text(&in);
+    out->config_id = unpack_text(&in);
     out->is_ready = unpack_number(&in);
-    out->is_terminated = unpack_number(&in);
-    out->exit_code = unpack_signed(&in);
-    out->message = unpack_text(&in);
+    out->end = unpack_end(&in);
+    out->last_end = unpack_end(&in);
+    out->restart_count = unpack_signed(&in);
 }
 
 const struct kind pod_kind = {
@@ -52,8 +79,9 @@ const struct kind pod_kind = {
     .singular = "pod",
     .is_namespaced = true,
     .is_foreign = true,
+    .is_observed = true,
     .has_their_status = true,
-    .keeps_labels = true,
-    .doc = "Containers that run together.",
+    .doc = "Containers that run together on a node.",
     .pack_spec = pack_spec,
+    .keeps_labels = true,
 };

@@ -2,19 +2,28 @@
 
 #include "base/kind.h"
 
-// Pod (v1), as far as we look at those of CoreDNS.
-
+// Core Pod: where it runs, whether it is ready, and how its first container fares. The body begins
+// with its labels.
 extern const struct kind pod_kind;
 
-struct pod {
-    struct text pod_ip; // absent: none yet
-    struct text phase;  // "Running"
-    struct text node_name;
-    bool is_ready;
-    // Its first container ended, now or the time before it was started again.
-    bool is_terminated;
+// How a container ended.
+struct pod_end {
+    bool is_known;
     int64_t exit_code;
-    struct text message; // what it wrote last
+    struct text reason;  // "Error", "Completed", ...
+    struct text message; // termination message
 };
-// From a cached body (object_spec); texts are borrowed from it.
+struct pod {
+    struct text ip;    // absent: none yet
+    struct text phase; // "Pending", "Running", "Succeeded", "Failed", "Unknown"; absent: none yet
+    struct text node;  // absent: not scheduled
+    struct text image; // of the first container, as asked for
+    struct text config_id; // CONFIG_ID_ANNOTATION; absent: none
+    bool is_ready;         // condition Ready is True
+    // Of the first container.
+    struct pod_end end;      // it does not run, and ended so
+    struct pod_end last_end; // it was started again since it ended so
+    int64_t restart_count;
+};
+// `spec` is the cached body, from which the texts are borrowed.
 void pod_unpack(struct text spec, struct pod *out);

@@ -1,10 +1,6 @@
 #include "kinds/serviceaccount/serviceaccount_kind.h"
 
-static void pack_spec(const struct value *object, struct pack_writer *out)
-{
-    (void)object;
-    (void)out;
-}
+#include "base/labels.h"
 
 const struct kind serviceaccount_kind = {
     .group = "",
@@ -14,6 +10,8 @@ const struct kind serviceaccount_kind = {
     .singular = "serviceaccount",
     .is_namespaced = true,
     .is_foreign = true,
-    .doc = "Who a Pod is to the API server.",
-    .pack_spec = pack_spec,
+    .is_observed = true,
+    .doc = "Whom pods act as.",
+    .pack_spec = labels_pack,
+    .keeps_labels = true,
 };

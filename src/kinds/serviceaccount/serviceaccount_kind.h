@@ -2,6 +2,5 @@
 
 #include "base/kind.h"
 
-// ServiceAccount (v1), of which we look at nothing but whether it is there.
-
+// Core ServiceAccount: whom pods act as. That it exists, and its labels, are all that is kept.
 extern const struct kind serviceaccount_kind;

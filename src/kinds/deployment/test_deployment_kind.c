@@ -1,0 +1,51 @@
+#include "kinds/deployment/deployment_kind.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kinds/test_arena.h"
+
+static void image_and_numbers_are_kept(void **state)
+{
+    struct deployment deployment;
+    (void)state;
+    struct text body = spec_body_of(
+        &deployment_kind,
+        "{'metadata':{'generation':6},'spec':{'replicas':2,'template':{'spec':{'containers':["
+        "{'name':'sidecar','image':'s:1'},{'name':'coredns','image':'coredns:1.10.1'}]}}},"
+        "'status':{'observedGeneration':5,'replicas':4,'updatedReplicas':3,'availableReplicas':1}"
+        "}");
+    deployment_unpack(body, &deployment);
+    assert_true(text_is(deployment.image, "coredns:1.10.1"));
+    assert_int_equal(deployment.wanted, 2);
+    assert_int_equal(deployment.generation, 6);
+    assert_int_equal(deployment.observed_generation, 5);
+    assert_int_equal(deployment.replicas, 4);
+    assert_int_equal(deployment.updated, 3);
+    assert_int_equal(deployment.available, 1);
+}
+
+static void absent_replicas_are_one(void **state)
+{
+    struct deployment deployment;
+    (void)state;
+    deployment_unpack(spec_body_of(&deployment_kind, "{'spec':{'template':{}}}"), &deployment);
+    assert_null(deployment.image.at);
+    assert_int_equal(deployment.wanted, 1);
+    assert_int_equal(deployment.replicas, 0);
+    deployment_unpack(spec_body_of(&deployment_kind, "{'spec':{'replicas':0}}"), &deployment);
+    assert_int_equal(deployment.wanted, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(image_and_numbers_are_kept),
+        UNIT(absent_replicas_are_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
