@@ -123,7 +123,7 @@ static bool is_new(const struct reconcile *reconcile)
 static void go_back(struct reconcile *reconcile)
 {
     const struct dns_config *config = &reconcile->before.config;
-    struct text last = config->proved_count ? config->proved[0] : (struct text){0};
+    struct text last = config->proved[0];
     const struct value *annotations = NULL;
     struct text text = reconcile->mode == MODE_FILE ? good_file_text(reconcile)
                                                     : copy_text(reconcile, last, &annotations);
@@ -133,7 +133,7 @@ static void go_back(struct reconcile *reconcile)
         "CoreDNS refused config %s, and the one before stands again; another spec is tried at "
         "once: %.*s",
         reconcile->id, TEXT_ARGS(config->refusal));
-    if (!text.at)
+    if (!text.at || last.len != CONFIG_ID_LEN)
         return;
     memcpy(reconcile->id, last.at, CONFIG_ID_LEN);
     reconcile->text = text;

@@ -52,7 +52,7 @@ static struct workload workload_of(struct reconcile *reconcile)
     if (!theirs)
         return (struct workload){0};
     deployment_unpack(object_spec(theirs), &deployment);
-    return (struct workload){true, deployment.replicas, deployment.updated, deployment.available};
+    return (struct workload){true, deployment.wanted, deployment.updated, deployment.available};
 }
 
 static bool has_address(const struct reconcile *reconcile)

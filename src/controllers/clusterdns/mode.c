@@ -169,7 +169,7 @@ static void find_cluster_ip(struct reconcile *reconcile)
         is_own ? text_of(workload_name(reconcile)) : TEXT("kube-dns"));
     if (!seen)
         return;
-    service_unpack(object_spec(seen), &service);
+    service_unpack(reconcile->arena, object_spec(seen), &service);
     if (!text_is(service.cluster_ip, "None"))
         reconcile->cluster_ip = service.cluster_ip;
 }

@@ -96,8 +96,8 @@ enum preflight preflight_config(struct reconcile *reconcile)
         return PREFLIGHT_WAITING;
     }
     pod_unpack(object_spec(object), &pod);
-    if (pod.is_terminated && pod.exit_code) {
-        refuse_config(reconcile, pod.message);
+    if (pod.end.is_known && pod.end.exit_code) {
+        refuse_config(reconcile, pod.end.message);
         return PREFLIGHT_FAILED;
     }
     bool is_loaded = pod.is_ready;

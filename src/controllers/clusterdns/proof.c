@@ -33,8 +33,12 @@ void open_coredns(struct reconcile *reconcile)
 // Nobody waits for a Pod whose node is gone.
 static bool is_on_dead_node(const struct reconcile *reconcile, const struct pod *pod)
 {
-    const struct object *seen = find_input_object(reconcile, INPUT_NODES, "", pod->node_name);
-    return seen && !node_is_ready(object_spec(seen));
+    struct node node;
+    const struct object *seen = find_input_object(reconcile, INPUT_NODES, "", pod->node);
+    if (!seen)
+        return false;
+    node_unpack(reconcile->arena, object_spec(seen), &node);
+    return !node.is_ready;
 }
 
 static const char *address_of(const struct reconcile *reconcile, struct text ip)
@@ -93,9 +97,10 @@ static void ask(struct reconcile *reconcile, const char *address, struct text na
 // A Pod that ended on a Corefile error keeps CoreDNS's own line.
 static void note_crash(struct reconcile *reconcile, const struct pod *pod)
 {
-    if (!pod->is_terminated || !pod->exit_code || !pod->message.len || reconcile->proof.crash)
+    const struct pod_end *end = pod->end.is_known ? &pod->end : &pod->last_end;
+    if (!end->is_known || !end->exit_code || !end->message.len || reconcile->proof.crash)
         return;
-    reconcile->proof.crash = arena_copy(reconcile->arena, pod->message.at, pod->message.len);
+    reconcile->proof.crash = arena_copy(reconcile->arena, end->message.at, end->message.len);
 }
 
 static void ask_pod(struct reconcile *reconcile, const struct object *object)
@@ -105,9 +110,9 @@ static void ask_pod(struct reconcile *reconcile, const struct object *object)
     if (object->deleted_s)
         return;
     note_crash(reconcile, &pod);
-    if (!pod.pod_ip.len || !text_is(pod.phase, "Running") || is_on_dead_node(reconcile, &pod))
+    if (!pod.ip.len || !text_is(pod.phase, "Running") || is_on_dead_node(reconcile, &pod))
         return;
-    ask(reconcile, address_of(reconcile, pod.pod_ip), object_name(object));
+    ask(reconcile, address_of(reconcile, pod.ip), object_name(object));
 }
 
 static void ask_pods(struct reconcile *reconcile)

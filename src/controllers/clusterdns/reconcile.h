@@ -10,6 +10,7 @@
 #include "kinds/daemonset/daemonset_kind.h"
 #include "kinds/deployment/deployment_kind.h"
 #include "kinds/dns/dns_kind.h"
+#include "kinds/group.h"
 #include "kinds/node/node_kind.h"
 #include "kinds/pod/pod_kind.h"
 #include "kinds/service/service_kind.h"
@@ -18,11 +19,10 @@
 // (mode.c), the text (target.c), the objects of an own CoreDNS (workload.c), what the Pods run
 // (proof.c), conditions (conditions.c), the end (release.c).
 
-#define OPERATOR_LABEL "dns.operator.openshift.io/owning-dns"
 #define DAEMON_SET_LABEL "dns.operator.openshift.io/daemonset-dns"
 #define KUBE_DNS_LABEL "k8s-app=kube-dns"
-#define ANNOTATION_PREFIX "dns.homelab.mortenolsen.pro/"
-#define CONFIG_ID_ANNOTATION ANNOTATION_PREFIX "config-id"
+#define ANNOTATION_PREFIX DNS_GROUP "/"
+#define OPERATOR_LABEL OWNING_DNS_LABEL
 #define ZONES_ANNOTATION ANNOTATION_PREFIX "zones"
 #define FORWARD_ANNOTATION ANNOTATION_PREFIX "saved-forward"
 #define SYSTEM_NAMESPACE "kube-system"

@@ -227,7 +227,8 @@ static void a_pod_that_crashes_brings_back_the_last_good_one_with_its_words(void
     put_main(OTHER_ZONE);
     settle(DNS_MAIN_NAME);
     put(&pod_kind, "kube-system", "coredns-c", "'labels':{'k8s-app':'kube-dns'}",
-        "'status':{'phase':'Pending','containerStatuses':[{'state':{},'lastState':{'terminated':"
+        "'spec':{'containers':[{'name':'coredns'}]},'status':{'phase':'Pending',"
+        "'containerStatuses':[{'name':'coredns','state':{},'lastState':{'terminated':"
         "{'exitCode':1,'message':'Corefile:3 - Error during parsing: no'}}}]}");
     settle(DNS_MAIN_NAME);
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), text);
@@ -423,8 +424,9 @@ static void what_the_first_pod_can_not_load_replaces_nothing(void **state)
     const char *before = run_own();
     put_main(OTHER_ZONE);
     settle(DNS_MAIN_NAME);
-    report_of_pod("{'phase':'Failed','containerStatuses':[{'state':{'terminated':{'exitCode':1,"
-                  "'message':'Corefile:3 - Error during parsing: no'}}}]}");
+    report_of_pod(
+        "{'phase':'Failed','containerStatuses':[{'name':'dns','state':{'terminated':{'exitCode':1,"
+        "'message':'Corefile:3 - Error during parsing: no'}}}]}");
     settle(DNS_MAIN_NAME);
     assert_string_equal(data_of("openshift-dns", "dns-default", "Corefile"), before);
     assert_string_equal(now("Degraded"), "True/CorefileRefused");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/must.h"
+#include "kinds/pod_spec.h"
 #include "kinds/serviceaccount/serviceaccount_kind.h"
 
 // The objects of a CoreDNS of our own: DaemonSet, Service, ServiceAccount, copies of authorities.
@@ -282,10 +283,10 @@ static struct value *daemonset_tree(struct reconcile *reconcile, const struct da
     return tree;
 }
 
-static struct text json_of(struct reconcile *reconcile, const struct value *value)
+static struct text tolerations_text(struct reconcile *reconcile)
 {
     AUTO_BUFFER out = {0};
-    value_write_json(&out, value);
+    tolerations_write(&out, tolerations(reconcile));
     return (struct text){arena_copy(reconcile->arena, out.at, out.len), out.len};
 }
 
@@ -318,7 +319,7 @@ static bool is_as_wanted(struct reconcile *reconcile, const struct daemonset *th
 {
     return text_is(there->image, reconcile->settings->image) &&
            has_same_selector(reconcile, there) && has_same_volumes(reconcile, there) &&
-           text_equal(there->tolerations, json_of(reconcile, tolerations(reconcile))) &&
+           text_equal(there->tolerations, tolerations_text(reconcile)) &&
            (!rolls(reconcile) || text_is(there->config_id, reconcile->id));
 }
 
