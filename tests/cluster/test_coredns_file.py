@@ -1,0 +1,159 @@
+"""The Corefile of real CoreDNS processes, in a folder: who is asked, and what becomes of a file that
+CoreDNS refuses."""
+
+import pathlib
+import re
+import signal
+import sys
+
+import build
+import pytest
+import yaml
+from harness import SIGNPOST, wait_until
+from netns import Netns
+
+PORT = 5353
+HERE = pathlib.Path(__file__).resolve().parent
+RELEASES = {re.sub(r"^v", "", each.version): each for each in build.COREDNS}
+
+
+def server(*zones, upstreams, **more):
+    return {"name": zones[0], "zones": list(zones),
+            "forwardPlugin": {"upstreams": list(upstreams), **more}}
+
+
+class Site:
+    """A folder with the object, Signpost, a CoreDNS, and name servers that tell who was asked."""
+
+    def __init__(self, folder, programs, release):
+        self.folder, self.programs, self.release = folder, programs, release
+        self.netns = Netns(folder)
+        self.manifests = folder / "manifests"
+        self.manifests.mkdir()
+        self.signpost = self.coredns = None
+        for at, where in enumerate(("127.0.0.21:53", "127.0.0.22:5300", "127.0.0.53:53")):
+            upstream = self.start_program(f"upstream-{at}", sys.executable, HERE / "one_answer.py",
+                                          where, f"192.0.2.{at + 1}")
+            wait_until(lambda upstream=upstream: "up" in upstream.log(), "an upstream", 20,
+                       [upstream])
+
+    def start_program(self, name, *command):
+        return self.programs.start(name, [*self.netns.within, *map(str, command)])
+
+    def put(self, *servers, **spec):
+        (self.manifests / "dns.yaml").write_text(yaml.safe_dump({
+            "apiVersion": "operator.openshift.io/v1", "kind": "DNS",
+            "metadata": {"name": "default"}, "spec": {"servers": list(servers), **spec}}))
+
+    def run(self, *words):
+        self.signpost = self.start_program(
+            "signpost", SIGNPOST, "run", "--dir", self.manifests, "--controllers", "clusterdns",
+            "--corefile-path", self.folder / "Corefile", "--coredns-address", f"127.0.0.1:{PORT}",
+            "--metrics-bind-address", "0", "--health-probe-bind-address", "0", *words)
+        wait_until((self.folder / "Corefile").exists, "a Corefile", 20, [self.signpost])
+        return self
+
+    def run_coredns(self):
+        self.coredns = self.start_program("coredns", RELEASES[self.release].path("coredns"),
+                                          "-conf", self.folder / "Corefile")
+        return self
+
+    def load(self):
+        """Now, instead of within 45 s."""
+        self.coredns.signal(signal.SIGUSR1)
+
+    def status(self):
+        path = self.manifests / "dns.yaml.status"
+        text = path.read_text() if path.exists() else ""
+        documents = [each for each in yaml.safe_load_all(text) if each]
+        return documents[0].get("status", {}) if documents else {}
+
+    def condition(self, kind):
+        rows = {each["type"]: each for each in self.status().get("conditions", [])}
+        row = rows.get(kind, {})
+        return (row.get("status"), row.get("reason"), row.get("message"))
+
+    def wait(self, kind, status, reason, seconds=30):
+        wait_until(lambda: self.condition(kind)[:2] == (status, reason),
+                   lambda: f"{kind} is {status} {reason}, not {self.condition(kind)}", seconds,
+                   [self.signpost])
+        return self.condition(kind)[2]
+
+    def wait_corefile(self, part):
+        wait_until(lambda: part in (self.folder / "Corefile").read_text(), f"{part} in the file",
+                   20, [self.signpost])
+        return self
+
+    def ask(self, name, *words):
+        return self.netns.dig("127.0.0.1", PORT, name, *words)
+
+    def wait_answer(self, name, answer):
+        wait_until(lambda: self.ask(name) == answer,
+                   lambda: f"{name} is {answer}, not {self.ask(name)}", 20, [self.coredns])
+
+
+@pytest.fixture
+def site(tmp_path, programs):
+    made = []
+
+    def make(release):
+        made.append(Site(tmp_path, programs, release))
+        return made[-1]
+
+    yield make
+    for each in made:
+        programs.end()
+        each.netns.end()
+
+
+@pytest.mark.parametrize("release", sorted(RELEASES))
+def test_each_zone_is_asked_of_its_servers_and_the_rest_of_the_systems(site, release):
+    here = site(release)
+    here.put(server("foo.com", upstreams=["127.0.0.21"], policy="RoundRobin"),
+             server("bar.com", upstreams=["127.0.0.22:5300"], policy="Sequential"))
+    here.run("--coredns-version", release).run_coredns()
+    here.wait("Converged", "True", "Converged")
+    here.wait_answer("www.foo.com", "192.0.2.1")
+    here.wait_answer("bar.com", "192.0.2.2")
+    here.wait_answer("www.example.org", "192.0.2.3")
+    assert here.status()["config"]["id"] in here.ask("version.bind", "CH", "TXT")
+    here.put(server("foo.com", upstreams=["127.0.0.22:5300"]))
+    here.wait_corefile("foo.com:5353 {\n    prometheus :9153\n    forward . 127.0.0.22:5300")
+    here.load()
+    here.wait("Converged", "True", "Converged")
+    here.wait_answer("www.foo.com", "192.0.2.2")
+    here.wait_answer("bar.com", "192.0.2.3")
+
+
+def test_a_file_that_coredns_refuses_is_put_back(site):
+    here = site("1.10.1")
+    here.put(server("foo.com", upstreams=["127.0.0.21"]))
+    # It is said to be a newer one, so that the linter lets pass what this one refuses.
+    here.run("--coredns-version", "1.14.7", "--corefile-deadline", "5s").run_coredns()
+    here.wait("Converged", "True", "Converged")
+    good = (here.folder / "Corefile").read_text()
+    wait_until((here.folder / "Corefile.good").exists, "a copy of the good one", 20)
+    here.put(server("foo.com", upstreams=["127.0.0.21"], options={"failover": ["SERVFAIL"]}))
+    here.wait_corefile("failover")
+    here.load()
+    message = here.wait("Degraded", "True", "CorefileRefused")
+    assert "the one before stands again" in message
+    wait_until(lambda: (here.folder / "Corefile").read_text() == good, "the good one is back", 20)
+    assert here.ask("www.foo.com") == "192.0.2.1"
+    here.put(server("foo.com", upstreams=["127.0.0.22:5300"]))
+    here.wait_corefile("127.0.0.22:5300")
+    here.load()
+    here.wait("Degraded", "False", "AsExpected")
+    here.wait_answer("www.foo.com", "192.0.2.2")
+
+
+def test_a_release_that_is_known_to_be_older_is_not_given_what_it_refuses(site):
+    here = site("1.10.1")
+    here.put(server("foo.com", upstreams=["127.0.0.21"], options={"failover": ["SERVFAIL"]}),
+             server("bar.com", upstreams=["127.0.0.22:5300"]))
+    here.run("--coredns-version", "1.10.1").run_coredns()
+    here.wait("Accepted", "False", "PartiallyAccepted")
+    assert {each["zone"]: each.get("reason") for each in here.status()["forwarders"]} == {
+        "foo.com": "UnsupportedByVersion", "bar.com": None}
+    here.wait("Converged", "True", "Converged")
+    here.wait_answer("bar.com", "192.0.2.2")
