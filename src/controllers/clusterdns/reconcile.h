@@ -158,7 +158,7 @@ bool drop_workload(struct reconcile *reconcile);
 // The spec of a Pod of CoreDNS that has the Corefile of that ConfigMap.
 struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, const char *config_map);
 
-// ---- preflight.c -------------------------------------------------------------------------------
+// ---- preflight.c --------------------------------------------------------------------------------
 // Has one Pod loaded the Corefile that is wanted? FAILED: CoreDNS refused it, as the status says
 // now.
 enum preflight { PREFLIGHT_PASSED, PREFLIGHT_WAITING, PREFLIGHT_FAILED };
