@@ -13,6 +13,7 @@
 // order, then look for zones that are served twice.
 
 static const struct coredns_version with_views_apart = {1, 14, 3};
+static const struct coredns_version with_https3 = {1, 13, 2};
 
 static const struct checked_plugin *const checked_plugins[] = {forward_plugins, kubernetes_plugins,
                                                                server_plugins, data_plugins};
@@ -270,6 +271,19 @@ static bool has_port(struct linter *linter, const struct served_zone *zone)
     return false;
 }
 
+// HTTP/3 has no form without TLS; the other transports are served in the clear then.
+static bool has_its_tls(struct linter *linter, const struct served_zone *zone)
+{
+    if (strcmp(zone->transport, "https3") || find_directive(linter->corefile, zone->block, "tls") ||
+        coredns_version_is_before(linter->options->version, with_https3))
+        return true;
+    struct corefile_problem *problem =
+        fail_at(linter, zone->token, "no-tls", "DoH3 requires TLS, no TLS config found");
+    if (problem)
+        problem->hint = "add `tls` with a certificate to the server block";
+    return false;
+}
+
 static void check_overlap(struct linter *linter, struct served_zones *zones)
 {
     struct listeners listeners = {.exact = {.ops = &exact_ops}, .unbound = {.ops = &unbound_ops}};
@@ -278,7 +292,7 @@ static void check_overlap(struct linter *linter, struct served_zones *zones)
     served_zones_find_listeners(zones, linter->arena, linter->corefile);
     for (size_t i = 0; i < zones->count; i++) {
         const struct served_zone *zone = &zones->items[i];
-        if (!has_port(linter, zone))
+        if (!has_port(linter, zone) || !has_its_tls(linter, zone))
             continue;
         if (!zone->host_count)
             register_listener(linter, &listeners, &(struct listener){zone, TEXT("")});

@@ -13,8 +13,10 @@ enum {
 };
 static const int64_t second_ns = 1000 * 1000 * 1000;
 
-static const struct coredns_version with_zero_reload = {1, 14, 2};
 static const struct coredns_version with_socket_limit = {1, 13, 2};
+static const struct coredns_version with_show_first = {1, 14, 0};
+static const struct coredns_version with_zero_reload = {1, 14, 2};
+static const struct coredns_version with_strict_blocks = {1, 14, 4}; // any, chaos, health, log
 
 // The one argument that a directive may have is HOST:PORT.
 static bool check_listen_address(struct setup *setup)
@@ -31,35 +33,96 @@ static bool check_listen_address(struct setup *setup)
     return !fault || setup_fail(setup, "listen-address", "%s", fault);
 }
 
+// Options of a plugin that may stand in a block once. Before `since` it had none, and took the '{'
+// for another directive.
+static bool read_options_since(struct setup *setup, struct coredns_version since,
+                               const struct option *options, size_t count)
+{
+    if (!setup_is_before(setup, since))
+        return setup_read_options(setup, options, count);
+    if (!setup_next(setup))
+        return true;
+    setup_is_first(setup);
+    if (text_is(setup_value(setup), "{"))
+        setup_hint(setup, "options of %s need CoreDNS %u.%u.%u", setup->plugin, since.major,
+                   since.minor, since.patch);
+    return false;
+}
+
+// strconv.Atoi.
+static bool read_number(struct text text, int64_t *out)
+{
+    if (text_starts(text, "+") && !text_starts(text, "+-"))
+        text = (struct text){text.at + 1, text.len - 1};
+    return text_to_int64(text, out);
+}
+
 // ---- errors and log -----------------------------------------------------------------------------
+
+static bool is_level(struct text text)
+{
+    static const char *const levels[] = {"warning", "error", "info", "debug"};
+    for (size_t i = 0; i < COUNT_OF(levels); i++)
+        if (text_is(text, levels[i]))
+            return true;
+    return false;
+}
+
+// What stands behind the pattern: a level, then show_first.
+static bool check_consolidate_options(struct setup *setup, const struct text *words, size_t count)
+{
+    bool has_level = false;
+    bool shows_first = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_first = text_is(words[i], "show_first");
+        if (!is_first && !is_level(words[i]))
+            return setup_fail_at(setup, "consolidate", "unknown option in consolidate: %.*s",
+                                 TEXT_ARGS(words[i]));
+        if (!is_first && has_level)
+            return setup_fail_at(setup, "consolidate",
+                                 "multiple log levels specified in consolidate");
+        if (!is_first && shows_first)
+            return setup_fail_at(setup, "consolidate",
+                                 "log level must come before show_first in consolidate");
+        has_level = has_level || !is_first;
+        shows_first = shows_first || is_first;
+    }
+    return true;
+}
+
+static bool check_old_consolidate_options(struct setup *setup, const struct text *words,
+                                          size_t count)
+{
+    if (count > 1)
+        return setup_fail_argument(setup);
+    if (!count || is_level(words[0]))
+        return true;
+    setup_fail_at(setup, "consolidate", "unknown log level argument in consolidate: %.*s",
+                  TEXT_ARGS(words[0]));
+    if (text_is(words[0], "show_first"))
+        setup_hint(setup, "show_first needs CoreDNS 1.14.0");
+    return false;
+}
 
 static bool check_consolidate(struct setup *setup, const struct text *arguments, size_t count)
 {
-    static const char *const levels[] = {"warning", "error", "info", "debug"};
     int64_t ns;
-    bool has_level = false;
-    bool shows_first = false;
-    bool knows_show_first = !setup_is_before(setup, (struct coredns_version){1, 14, 0});
+    bool is_old = setup_is_before(setup, with_show_first);
+    if (is_old && count > 3)
+        return setup_fail_argument(setup);
     const char *fault = go_duration_error(setup->linter->arena, arguments[0], &ns);
     if (fault)
         return setup_fail_at(setup, "duration", "%s", fault);
-    for (size_t i = 2; i < count; i++) {
-        bool is_level = false;
-        for (size_t at = 0; at < COUNT_OF(levels); at++)
-            is_level = is_level || text_is(arguments[i], levels[at]);
-        if (is_level && has_level)
-            return setup_fail_at(setup, "consolidate",
-                                 "multiple log levels specified in consolidate");
-        if (is_level && shows_first)
-            return setup_fail_at(setup, "consolidate",
-                                 "log level must come before show_first in consolidate");
-        if (!is_level && (!knows_show_first || !text_is(arguments[i], "show_first")))
-            return setup_fail_at(setup, "consolidate", "unknown option in consolidate: %.*s",
-                                 TEXT_ARGS(arguments[i]));
-        has_level = has_level || is_level;
-        shows_first = shows_first || !is_level;
-    }
-    return true;
+    return is_old ? check_old_consolidate_options(setup, arguments + 2, count - 2)
+                  : check_consolidate_options(setup, arguments + 2, count - 2);
+}
+
+static bool fail_errors_option(struct setup *setup)
+{
+    struct text value = setup_value(setup);
+    return setup_fail_syntax(setup, "unknown-property",
+                             "Unexpected token '%.*s', expecting 'Unknown field %.*s'",
+                             TEXT_ARGS(value), TEXT_ARGS(value));
 }
 
 static const struct option errors_options[] = {
@@ -69,6 +132,7 @@ static const struct option errors_options[] = {
 
 static bool check_errors(struct setup *setup)
 {
+    setup->fail_option = fail_errors_option;
     while (setup_next(setup)) {
         size_t count;
         if (!setup_is_first(setup))
@@ -104,6 +168,8 @@ static const struct option log_options[] = {
 
 static bool check_log(struct setup *setup)
 {
+    setup->fail_option =
+        setup_is_before(setup, with_strict_blocks) ? setup_fail_argument : setup_fail_option;
     while (setup_next(setup)) {
         size_t count;
         setup_arguments(setup, &count);
@@ -131,6 +197,8 @@ static const struct option health_options[] = {
 
 static bool check_health(struct setup *setup)
 {
+    setup->fail_option =
+        setup_is_before(setup, with_strict_blocks) ? setup_fail_argument : setup_fail_option;
     while (setup_next(setup))
         if (!check_listen_address(setup) ||
             !setup_read_options(setup, health_options, COUNT_OF(health_options)))
@@ -146,34 +214,47 @@ static bool check_monitor(struct setup *setup, const struct text *arguments, siz
                          TEXT_ARGS(arguments[0]));
 }
 
+static const struct coredns_version with_ready_options = {1, 12, 2};
 static const struct option ready_options[] = {
-    {.name = "monitor",
-     .form = OPTION_ALL,
-     .min = 1,
-     .max = 1,
-     .check = check_monitor,
-     .since = {1, 12, 2}},
+    {.name = "monitor", .form = OPTION_ALL, .min = 1, .max = 1, .check = check_monitor},
 };
 
 static bool check_ready(struct setup *setup)
 {
     while (setup_next(setup))
         if (!setup_is_first(setup) || !check_listen_address(setup) ||
-            !setup_read_options(setup, ready_options, COUNT_OF(ready_options)))
+            !read_options_since(setup, with_ready_options, ready_options, COUNT_OF(ready_options)))
             return false;
     return true;
 }
 
+static bool fail_prometheus_option(struct setup *setup)
+{
+    struct text value = setup_value(setup);
+    return setup_fail_at(setup, "unknown-property", "unknown option: %.*s", TEXT_ARGS(value));
+}
+
+// The first one is counted as the second instance.
+static bool check_prometheus_tls(struct setup *setup, const struct text *arguments, size_t count)
+{
+    (void)arguments;
+    (void)count;
+    return setup->instances++ == 1 || setup_fail_at(setup, "once", "tls block already specified");
+}
+
+static const struct coredns_version with_prometheus_options = {1, 14, 3};
 static const struct option prometheus_options[] = {
-    {.name = "runtime_metrics", .form = OPTION_NONE, .since = {1, 14, 3}},
-    {.name = "tls", .form = OPTION_ALL, .min = 1, .max = 1, .since = {1, 14, 3}},
+    {.name = "runtime_metrics", .form = OPTION_NONE},
+    {.name = "tls", .form = OPTION_ALL, .min = 1, .max = 1, .check = check_prometheus_tls},
 };
 
 static bool check_prometheus(struct setup *setup)
 {
+    setup->fail_option = fail_prometheus_option;
     while (setup_next(setup))
         if (!setup_is_first(setup) || !check_listen_address(setup) ||
-            !setup_read_options(setup, prometheus_options, COUNT_OF(prometheus_options)))
+            !read_options_since(setup, with_prometheus_options, prometheus_options,
+                                COUNT_OF(prometheus_options)))
             return false;
     return true;
 }
@@ -218,12 +299,23 @@ static bool check_bufsize(struct setup *setup)
     int64_t octets = BUFSIZE_MIN;
     setup_next(setup);
     struct text *arguments = setup_arguments(setup, &count);
-    bool is_number = count != 1 || (text_to_int64(arguments[0], &octets));
+    bool is_number = count != 1 || read_number(arguments[0], &octets);
     if (count <= 1 && is_number && octets >= BUFSIZE_MIN && octets <= BUFSIZE_MAX)
         return true;
     setup_fail_argument(setup);
+    setup_repeat_prefix(setup);
     setup_hint(setup, "write a number from %d to %d", BUFSIZE_MIN, BUFSIZE_MAX);
     return false;
+}
+
+static bool fail_sockets(struct setup *setup, struct text text)
+{
+    bool is_large = text.len > 0;
+    for (size_t i = 0; i < text.len; i++)
+        is_large = is_large && text.at[i] >= '0' && text.at[i] <= '9';
+    return setup_fail(setup, "sockets", "invalid num sockets: strconv.Atoi: parsing %s: %s",
+                      go_quote(setup->linter->arena, text),
+                      is_large ? "value out of range" : "invalid syntax");
 }
 
 static bool check_multisocket(struct setup *setup)
@@ -234,10 +326,8 @@ static bool check_multisocket(struct setup *setup)
     struct text *arguments = setup_arguments(setup, &count);
     if (count > 1 || setup_next(setup))
         return setup_fail_argument(setup);
-    if (count && !text_to_int64(arguments[0], &sockets))
-        return setup_fail(setup, "sockets",
-                          "invalid num sockets: strconv.Atoi: parsing %s: invalid syntax",
-                          go_quote(setup->linter->arena, arguments[0]));
+    if (count && !read_number(arguments[0], &sockets))
+        return fail_sockets(setup, arguments[0]);
     if (sockets < 1)
         return setup_fail(setup, "sockets", "num sockets can not be zero or negative: %lld",
                           (long long)sockets);
@@ -248,10 +338,27 @@ static bool check_multisocket(struct setup *setup)
 
 // ---- bind, chaos, loadbalance -------------------------------------------------------------------
 
-static const struct option bind_options[] = {{.name = "except", .form = OPTION_ALL, .min = 1}};
+static bool check_except(struct setup *setup, const struct text *arguments, size_t count)
+{
+    (void)arguments;
+    return count || setup_fail(setup, "bind",
+                               "at least one address or interface must be given to except "
+                               "subdirective");
+}
+
+static bool fail_bind_option(struct setup *setup)
+{
+    return setup_fail(setup, "unknown-property", "invalid option %s",
+                      go_quote(setup->linter->arena, setup_value(setup)));
+}
+
+static const struct option bind_options[] = {
+    {.name = "except", .form = OPTION_ALL, .check = check_except},
+};
 
 static bool check_bind(struct setup *setup)
 {
+    setup->fail_option = fail_bind_option;
     while (setup_next(setup)) {
         size_t count;
         setup_arguments(setup, &count);
@@ -268,7 +375,8 @@ static bool check_chaos(struct setup *setup)
     size_t count;
     setup_next(setup);
     setup_arguments(setup, &count);
-    return !setup_next_option(setup) || setup_fail_option(setup);
+    return setup_is_before(setup, with_strict_blocks) || !setup_next_option(setup) ||
+           setup_fail_option(setup);
 }
 
 // None of them takes an argument; what stands in a block behind it is not looked at.
@@ -280,6 +388,8 @@ static bool check_alone(struct setup *setup)
 
 static bool check_any(struct setup *setup)
 {
+    if (setup_is_before(setup, with_strict_blocks))
+        return true;
     return check_alone(setup) && (!setup_next_option(setup) || setup_fail_option(setup));
 }
 

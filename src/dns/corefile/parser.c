@@ -266,6 +266,15 @@ static bool is_missing(struct parser *parser, const char *pattern, const char *g
     return true;
 }
 
+// What the library of Go for patterns refuses: an escape or a class without an end.
+static bool is_bad_pattern(const char *glob)
+{
+    size_t backslashes = 0;
+    for (size_t len = strlen(glob); len && glob[len - 1] == '\\'; len--)
+        backslashes++;
+    return backslashes % 2 || strchr(glob, '[');
+}
+
 static bool find_files(struct parser *parser, struct text text, struct corefile_file **files,
                        size_t *count)
 {
@@ -281,6 +290,9 @@ static bool find_files(struct parser *parser, struct text text, struct corefile_
         (strchr(glob, '[') && strchr(glob, ']')))
         return fail(parser, "import-wildcards",
                     "Glob pattern may only contain one wildcard (*), but has others: %s", glob);
+    if (is_bad_pattern(glob))
+        return fail(parser, "import-pattern",
+                    "Failed to use import pattern %s: syntax error in pattern", pattern);
     if (!world || !world->files) {
         const struct corefile_token *token = current(parser);
         corefile_add_warning(parser->problems, "import-unchecked", importing, token->line,

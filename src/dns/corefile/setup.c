@@ -109,6 +109,19 @@ bool setup_fail_at(struct setup *setup, const char *rule, const char *format, ..
     return false;
 }
 
+bool setup_fail_syntax(struct setup *setup, const char *rule, const char *format, ...)
+{
+    AUTO_BUFFER text = {0};
+    va_list args;
+    va_start(args, format);
+    buffer_vprintf(&text, format, args);
+    va_end(args);
+    struct corefile_problem *problem = add(setup, rule, text.at);
+    if (problem)
+        problem->is_syntax = true;
+    return false;
+}
+
 bool setup_fail(struct setup *setup, const char *rule, const char *format, ...)
 {
     AUTO_BUFFER text = {0};
@@ -122,17 +135,32 @@ bool setup_fail(struct setup *setup, const char *rule, const char *format, ...)
     return false;
 }
 
+// NULL: there were too many.
+static struct corefile_problem *last_problem(const struct setup *setup)
+{
+    const struct corefile_problems *problems = setup->linter->problems;
+    return problems->kept < problems->count ? NULL : &problems->items[problems->kept - 1];
+}
+
 void setup_hint(struct setup *setup, const char *format, ...)
 {
     AUTO_BUFFER text = {0};
-    struct corefile_problems *problems = setup->linter->problems;
+    struct corefile_problem *problem = last_problem(setup);
     va_list args;
-    if (problems->kept < problems->count)
+    if (!problem)
         return;
     va_start(args, format);
     buffer_vprintf(&text, format, args);
     va_end(args);
-    problems->items[problems->kept - 1].hint = arena_copy(setup->linter->arena, text.at, text.len);
+    problem->hint = arena_copy(setup->linter->arena, text.at, text.len);
+}
+
+void setup_repeat_prefix(struct setup *setup)
+{
+    struct corefile_problem *problem = last_problem(setup);
+    if (problem)
+        problem->prefix =
+            arena_printf(setup->linter->arena, "%s%s", problem->prefix, problem->prefix);
 }
 
 bool setup_fail_argument(struct setup *setup)
@@ -171,6 +199,14 @@ bool setup_is_before(const struct setup *setup, struct coredns_version version)
 
 // ---- options ------------------------------------------------------------------------------------
 
+static void fail_option(struct setup *setup)
+{
+    if (setup->fail_option)
+        setup->fail_option(setup);
+    else
+        setup_fail_option(setup);
+}
+
 static bool fail_unknown(struct setup *setup, const struct option *options, size_t count)
 {
     struct text value = setup_value(setup);
@@ -178,7 +214,7 @@ static bool fail_unknown(struct setup *setup, const struct option *options, size
     for (size_t i = 0; i < count; i++)
         names[i] = options[i].name;
     const char *nearest = text_nearest(value, names, count);
-    setup_fail_option(setup);
+    fail_option(setup);
     if (nearest)
         setup_hint(setup, "did you mean %s?", nearest);
     return false;
@@ -186,7 +222,7 @@ static bool fail_unknown(struct setup *setup, const struct option *options, size
 
 static bool fail_too_new(struct setup *setup, const struct option *option)
 {
-    setup_fail_option(setup);
+    fail_option(setup);
     setup_hint(setup, "%s needs CoreDNS %u.%u.%u", option->name, option->since.major,
                option->since.minor, option->since.patch);
     return false;

@@ -23,6 +23,8 @@ struct setup {
     size_t next; // the current one is tokens[next - 1]; 0: none yet
     unsigned nesting;
     unsigned instances; // of the directive so far
+    // Reports the current token, which is no option of the plugin; NULL: setup_fail_option.
+    bool (*fail_option)(struct setup *setup);
 };
 
 // Next token; false at the end. For directives: `while (setup_next(setup))`.
@@ -45,6 +47,11 @@ bool setup_fail(struct setup *setup, const char *rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool setup_fail_argument(struct setup *setup); // "Wrong argument count ..."
 bool setup_fail_option(struct setup *setup);   // "unknown property ..."
+// With the position, for what CoreDNS calls a syntax error.
+bool setup_fail_syntax(struct setup *setup, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// Of the error just reported: CoreDNS prints the plugin's name twice before it.
+void setup_repeat_prefix(struct setup *setup);
 void setup_hint(struct setup *setup, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void setup_warn(struct setup *setup, const char *rule, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -201,6 +201,10 @@ static void files_are_imported_relative_to_the_file(void **state)
     ASSERT_REFUSED("import */*.server\n",
                    AT "1 - Error during parsing: Glob pattern may only contain one wildcard (*), "
                       "but has others: /etc/coredns/*/*.server");
+    ASSERT_REFUSED("import [a\n", AT "1 - Error during parsing: Failed to use import pattern [a: "
+                                     "syntax error in pattern");
+    ASSERT_REFUSED("import a\\\n", AT "1 - Error during parsing: Failed to use import pattern a\\: "
+                                      "syntax error in pattern");
 }
 
 static void problems_name_the_file_that_was_imported(void **state)

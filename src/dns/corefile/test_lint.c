@@ -272,13 +272,68 @@ static void plugins_of_the_server_have_limits(void **state)
         {"1.10.1", "reload 10s 0s", "plugin/reload: jitter value must be greater or equal to 1s"},
         {NULL, "reload\nreload", ""},
         {NULL, "bufsize 1232", ""},
-        {NULL, "bufsize 100", "plugin/bufsize: " AT("2") COUNT_OF_ARGUMENTS "'100'"},
+        {NULL, "bufsize 100",
+         "plugin/bufsize: plugin/bufsize: " AT("2") COUNT_OF_ARGUMENTS "'100'"},
+        {NULL, "bufsize +600", ""},
+        {NULL, "multisocket +3", ""},
+        {NULL, "multisocket 99999999999999999999",
+         "plugin/multisocket: invalid num sockets: strconv.Atoi: parsing "
+         "\"99999999999999999999\": value out of range"},
         {NULL, "multisocket 1025", "plugin/multisocket: num sockets exceeds maximum (1024): 1025"},
         {NULL, "whoami x", "plugin/whoami: " AT("2") COUNT_OF_ARGUMENTS "'x'"},
         {NULL, "loop\nloop", "plugin/loop: this plugin can only be used once per Server Block"},
         {NULL, "bind", "plugin/bind: at least one address or interface name is expected"},
     };
     CHECK_LINES(rows);
+}
+
+static void each_plugin_of_the_server_has_words_of_its_own_for_unknown_options(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL, "errors {\nx\n}",
+         "plugin/errors: Corefile:3 - Syntax error: Unexpected token 'x', expecting 'Unknown field "
+         "x'"},
+        {NULL, "log {\nx\n}", "plugin/log: " AT("3") "unknown property 'x'"},
+        {"1.14.3", "log {\nx\n}", "plugin/log: " AT("3") COUNT_OF_ARGUMENTS "'x'"},
+        {NULL, "health {\nx\n}", "plugin/health: " AT("3") "unknown property 'x'"},
+        {"1.14.3", "health {\nx\n}", "plugin/health: " AT("3") COUNT_OF_ARGUMENTS "'x'"},
+        {NULL, "prometheus {\nx\n}", "plugin/prometheus: " AT("3") "unknown option: x"},
+        {NULL, "prometheus {\ntls a\ntls a\n}",
+         "plugin/prometheus: " AT("4") "tls block already specified"},
+        {NULL, "prometheus {\ntls a\n}\nprometheus",
+         "plugin/prometheus: this plugin can only be used once per Server Block"},
+        {"1.14.2", "prometheus {\ntls a\n}",
+         "plugin/prometheus: this plugin can only be used once per Server Block"},
+        {"1.12.1", "ready {\nmonitor continuously\n}",
+         "plugin/ready: this plugin can only be used once per Server Block"},
+        {NULL, "bind ::1 {\nx\n}", "plugin/bind: invalid option \"x\""},
+        {NULL, "bind ::1 {\nexcept\n}",
+         "plugin/bind: at least one address or interface must be given to except subdirective"},
+        {NULL, "any x", "plugin/any: " AT("2") COUNT_OF_ARGUMENTS "'x'"},
+        {"1.14.3", "any x", ""},
+        {NULL, "chaos {\nx\n}", "plugin/chaos: " AT("3") "unknown property 'x'"},
+        {"1.14.3", "chaos {\nx\n}", ""},
+        {NULL, "errors {\nconsolidate 5m x fatal\n}",
+         "plugin/errors: " AT("3") "unknown option in consolidate: fatal"},
+        {"1.13.2", "errors {\nconsolidate 5m x fatal\n}",
+         "plugin/errors: " AT("3") "unknown log level argument in consolidate: fatal"},
+        {"1.13.2", "errors {\nconsolidate 5m x info show_first\n}",
+         "plugin/errors: " AT("3") COUNT_OF_ARGUMENTS "'show_first'"},
+    };
+    CHECK_LINES(rows);
+}
+
+static void https3_needs_a_certificate(void **state)
+{
+    (void)state;
+    const struct row rows[] = {
+        {NULL, "https3://example.org {\n}\n", "DoH3 requires TLS, no TLS config found"},
+        {NULL, "https3://example.org {\ntls cert.pem key.pem\n}\n", ""},
+        {"1.13.1", "https3://example.org {\n}\n", ""},
+        {NULL, "https://example.org {\n}\n", ""},
+    };
+    CHECK(rows);
 }
 
 static void plugins_with_data_have_limits(void **state)
@@ -372,6 +427,8 @@ int main(void)
         UNIT(options_of_forward_have_their_arguments_and_releases),
         UNIT(kubernetes_serves_at_least_one_zone_of_names),
         UNIT(plugins_of_the_server_have_limits),
+        UNIT(each_plugin_of_the_server_has_words_of_its_own_for_unknown_options),
+        UNIT(https3_needs_a_certificate),
         UNIT(plugins_with_data_have_limits),
         UNIT(what_does_harm_is_warned_of),
         UNIT(an_override_is_directives_alone),
