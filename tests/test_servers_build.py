@@ -22,6 +22,7 @@ build)
     shift 2
     for package; do
         name=$(basename "${{package%/v3}}")
+        test "$name" != . || name=coredns
         echo "$name" >>{log}
         {effect}
         printf '#!/bin/sh\\n' >"$folder$name"; chmod 755 "$folder$name"
@@ -73,6 +74,20 @@ def test_what_is_missing_is_built_once(place):
     assert place.built() == ["server", "kube-apiserver"]
     assert minor.path("etcd").parent == minor.folder
     assert place.folder / "cache" in minor.folder.parents
+
+
+def test_a_program_of_our_own_is_named_after_its_module(place):
+    (place.module / "go.mod").write_text("require (\n\texample.org/peer v0.7.1\n)\n")
+    (place.module / "main.go").write_text("package main\n")
+    minor = build.Minor(place.module, ["coredns"], subject="example.org/peer", sources=["main.go"])
+    assert minor.version == "v0.7.1"
+    minor.build(minor.missing())
+    assert minor.missing() == []
+    assert place.built() == ["coredns"]
+    before = minor.folder
+    (place.module / "main.go").write_text("package main // changed\n")
+    assert minor.folder != before
+    assert minor.missing() == ["coredns"]
 
 
 @pytest.mark.parametrize("change", [

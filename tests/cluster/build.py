@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Builds the API servers of the tests from their Go modules; go.mod and go.sum pin every byte.
+"""Builds the servers of the tests that Debian has not from their Go modules; go.mod and go.sum pin
+every byte.
 
 tests/cluster/build.py [PREFIX]: builds what is missing, names it first (behind PREFIX), and says
 nothing when nothing is. The programs lie in signpost-cluster/<key> of the user's cache folder; the
 key stands for go.mod, go.sum and the version of Go. What KUBEBUILDER_ASSETS holds is taken from
 there. `older/` is the oldest minor that we support, of which only the API server is needed: its
-etcd is the same.
+etcd is the same. CoreDNS comes in two releases, whose modules lie in tests/coredns.
 """
 
 import fcntl
@@ -26,25 +27,30 @@ STAMPED = "k8s.io/component-base/version"
 PACKAGES = {"etcd": "go.etcd.io/etcd/server/v3",
             "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
             "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-            "kubectl": "k8s.io/kubernetes/cmd/kubectl"}
+            "kubectl": "k8s.io/kubernetes/cmd/kubectl",
+            "coredns": "."}
 
 
 class Minor:
-    """The programs of one minor version."""
+    """The programs of one minor version, as one module of Go pins it. The module has the version of
+    `subject`, and nothing but what `sources` name besides go.mod and go.sum."""
 
-    def __init__(self, module, names, assets=""):
+    def __init__(self, module, names, assets="", subject="k8s.io/kubernetes", sources=()):
         self.module = module
         self.names = names
         self.assets = assets
+        self.subject = subject
+        self.sources = sources
 
     @property
     def version(self):
         text = (self.module / "go.mod").read_text()
-        return re.search(r"^\s*k8s\.io/kubernetes (v\S+)", text, re.M)[1]
+        return re.search(rf"^\s*{re.escape(self.subject)} (v\S+)", text, re.M)[1]
 
     @property
     def folder(self):
-        parts = [(self.module / name).read_bytes() for name in ("go.mod", "go.sum")]
+        parts = [(self.module / name).read_bytes()
+                 for name in ("go.mod", "go.sum", *self.sources)]
         parts.append(toolchain.version_for(NEEDED).encode())
         key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
         cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
@@ -85,18 +91,26 @@ class Minor:
                 raise RuntimeError("\n".join([f"{', '.join(names)} {self.version} could not be built:",
                                               *lines[-20:]]))
             for name in names:
-                built = pathlib.PurePath(PACKAGES[name].removesuffix("/v3")).name
+                built = pathlib.PurePath(PACKAGES[name].removesuffix("/v3")).name or name
                 (pathlib.Path(new) / built).rename(self.folder / name)
+
+
+def coredns(folder):
+    """A release of CoreDNS: tests/coredns/FOLDER, and what both share."""
+    shared = ("../checker/go.mod", "../checker/checker.go")
+    return Minor(HERE.parent / "coredns" / folder, ["coredns"],
+                 subject="github.com/coredns/coredns", sources=("main.go", *shared))
 
 
 CURRENT = Minor(HERE, ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"],
                 os.environ.get("KUBEBUILDER_ASSETS", ""))
 OLDER = Minor(HERE / "older", ["kube-apiserver"])
+COREDNS = [coredns("newer"), coredns("older")]
 
 
 def main():
     prefix = sys.argv[1] if len(sys.argv) > 1 else "build"
-    for minor in (CURRENT, OLDER):
+    for minor in (CURRENT, OLDER, *COREDNS):
         names = minor.missing()
         if names:
             print(f"{prefix}: builds {', '.join(names)} {minor.version} once, some minutes, into "

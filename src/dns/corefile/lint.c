@@ -274,7 +274,8 @@ static bool has_port(struct linter *linter, const struct served_zone *zone)
 // HTTP/3 has no form without TLS; the other transports are served in the clear then.
 static bool has_its_tls(struct linter *linter, const struct served_zone *zone)
 {
-    if (strcmp(zone->transport, "https3") || find_directive(linter->corefile, zone->block, "tls") ||
+    if (strcmp(zone->transport, "https3") ||
+        corefile_find_directive(linter->corefile, zone->block, "tls") ||
         coredns_version_is_before(linter->options->version, with_https3))
         return true;
     struct corefile_problem *problem =
