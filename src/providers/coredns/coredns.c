@@ -1,48 +1,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/must.h"
-#include "base/url.h"
 #include "dns/corefile/canary.h"
+#include "providers/coredns/failing.h"
+#include "providers/coredns/scrape.h"
 #include "providers/provider.h"
 
-// Asks a CoreDNS which Corefile it has loaded, and keeps the Corefile of one that runs without
-// Kubernetes. It takes no record sets.
-
 enum {
-    DNS_PORT = 53,
-    TRIES = 2,
-    TRY_MS = 500, // both within a second
-    COREFILE_OCTETS_MAX = 1024 * 1024,
+    CANARY_TIMEOUT_MS = 500, // both tries within a second
+    CANARY_TRIES = 2,
+    SCRAPE_TIMEOUT_MS = 5000,
+    SCRAPE_CONNECT_MS = 2000,
+    SCRAPE_IDLE_S = 2, // until the next scrape of that server its connection is not worth keeping
+    SCRAPE_OCTETS_MAX = 1 << 20,
+    STATUS_OK = 200,
+    COREFILE_OCTETS_MAX = 1 << 20,
 };
 
-enum step { STEP_CONFIG, STEP_READ, STEP_WRITE, STEP_DONE };
+struct coredns_exchange;
 
-struct exchange {
+// How one question is asked.
+struct coredns_question {
+    const char *name;
+    bool (*begin)(struct coredns_exchange *exchange, struct error *err);
+    enum ask_kind (*ask)(struct coredns_exchange *exchange, const struct moment *moment,
+                         struct ask *out);
+    void (*handle_reply)(struct coredns_exchange *exchange, const struct moment *moment,
+                         const struct ask_result *result);
+};
+
+struct coredns_exchange {
+    struct failing *failing; // the session's
     struct job *job;
-    enum step step;
+    const struct coredns_question *question; // NULL: nothing is left to do
     struct hostport server;
-    unsigned tries;
+    struct buffer address;
+    struct buffer sent; // the query, or the URL
     uint16_t id;
-    struct buffer octets; // of the query
+    unsigned tries;
     char *path;
     struct text content; // that the file is to have; absent: it is only read
-    struct buffer found; // that it had
+    bool is_written;     // the file was read, and differs
 };
 
-static bool coredns_open(const struct session_setup *setup, void **out, struct error *err)
+// ---- session ------------------------------------------------------------------------------------
+
+static bool coredns_open(const struct session_setup *setup, void **session, struct error *err)
 {
     (void)setup;
     (void)err;
-    *out = mem_new(1, 1); // a session knows nothing
+    *session = failing_new();
     return true;
 }
 
 static void coredns_close(void *session)
 {
-    free(session);
+    failing_free(session);
 }
 
+// Nothing can stand there, so no two contents differ.
 static void coredns_fingerprint(const void *session, const struct record_set *set,
                                 uint8_t out[FINGERPRINT_OCTETS])
 {
@@ -51,194 +67,283 @@ static void coredns_fingerprint(const void *session, const struct record_set *se
     memset(out, 0, FINGERPRINT_OCTETS);
 }
 
-// ---- the end ------------------------------------------------------------------------------------
+// ---- the end of an exchange ---------------------------------------------------------------------
 
-static void fail_changes(struct exchange *exchange, const struct error *error)
+static const struct error *keep_error(const struct job *job, const struct error *error)
 {
-    struct job *job = exchange->job;
-    for (size_t i = 0; i < job->change_count; i++)
-        job->changes[i].outcome = (struct outcome){.error = error};
+    struct error *copy = arena_new_of(job->arena, struct error);
+    *copy = *error;
+    return copy;
 }
 
-static void end_job(struct exchange *exchange, const struct error *error)
+// It is never a transport failure: that one server is silent says nothing of the others.
+static void fail(struct coredns_exchange *exchange, const struct error *error)
 {
-    struct job *job = exchange->job;
-    struct error *copy = error ? arena_new_of(job->arena, struct error) : NULL;
-    if (copy)
-        *copy = *error;
-    exchange->step = STEP_DONE;
-    job->health = (struct outcome){.is_done = !copy, .error = copy};
-    fail_changes(exchange, copy);
+    exchange->question = NULL;
+    exchange->job->health = (struct outcome){.error = keep_error(exchange->job, error)};
 }
 
-static void refuse(struct exchange *exchange, const char *text)
+static void answer(struct coredns_exchange *exchange, const struct value *value)
 {
-    struct error err;
-    (void)error_set(&err, FAULT_SPEC, INVALID_CONFIGURATION, "%s", text);
-    end_job(exchange, &err);
+    exchange->question = NULL;
+    exchange->job->health = (struct outcome){.is_done = true};
+    exchange->job->answer = value;
 }
 
-// ---- the beginning ------------------------------------------------------------------------------
+// ---- config: the canary -------------------------------------------------------------------------
 
-static void begin_config(struct exchange *exchange)
+static bool is_canary(const void *context, struct text octets)
 {
-    struct error err;
-    struct text address = value_text_at(exchange->job->about, "address");
-    exchange->step = STEP_CONFIG;
-    if (!hostport_parse(&exchange->server, address, DNS_PORT, false, &err))
-        end_job(exchange, &err);
-}
-
-static void begin_corefile(struct exchange *exchange)
-{
-    struct text path = value_text_at(exchange->job->about, "path");
-    exchange->step = STEP_READ;
-    exchange->content = value_text_at(exchange->job->about, "text");
-    exchange->path = text_dup(path.at ? path : TEXT(""));
-    if (!path.len)
-        refuse(exchange, "the question corefile needs a path");
-}
-
-static void begin_question(struct exchange *exchange)
-{
-    if (!strcmp(exchange->job->question, "config"))
-        begin_config(exchange);
-    else
-        begin_corefile(exchange);
-}
-
-static void *coredns_begin(void *session, struct job *job)
-{
-    struct exchange *exchange = mem_new_of(struct exchange);
-    (void)session;
-    exchange->job = job;
-    if (job->kind == JOB_QUESTION)
-        begin_question(exchange);
-    else if (job->kind == JOB_CHANGES)
-        refuse(exchange, "a CoreDNS takes no record sets");
-    else
-        end_job(exchange, NULL);
-    return exchange;
-}
-
-static void coredns_end(void *at)
-{
-    struct exchange *exchange = at;
-    buffer_done(&exchange->octets);
-    buffer_done(&exchange->found);
-    free(exchange->path);
-    free(exchange);
-}
-
-// ---- asking -------------------------------------------------------------------------------------
-
-static bool is_wanted(const void *context, struct text octets)
-{
-    const struct exchange *exchange = context;
+    const struct coredns_exchange *exchange = context;
     return canary_is_reply(octets, exchange->id);
 }
 
-static enum ask_kind ask_config(struct exchange *exchange, const struct moment *moment,
+static enum ask_kind ask_config(struct coredns_exchange *exchange, const struct moment *moment,
                                 struct ask *out)
 {
     exchange->id = random_u16(moment->random);
-    buffer_clear(&exchange->octets);
-    canary_query(&exchange->octets, exchange->id);
+    exchange->tries++;
+    buffer_clear(&exchange->sent);
+    canary_query(&exchange->sent, exchange->id);
     out->dns = (struct dns_request){.server = exchange->server,
-                                    .octets = buffer_text(&exchange->octets),
-                                    .timeout_ms = TRY_MS,
-                                    .is_wanted = is_wanted,
+                                    .octets = buffer_text(&exchange->sent),
+                                    .timeout_ms = CANARY_TIMEOUT_MS,
+                                    .is_wanted = is_canary,
                                     .context = exchange};
     return ASK_DNS;
 }
 
-static enum ask_kind ask_file(const struct exchange *exchange, struct ask *out)
+static const struct value *make_config(struct arena *arena, const struct canary_reply *reply)
 {
+    const char *id = canary_config_id(reply);
+    struct value *value = value_make(arena, VALUE_MAP);
+    value_put_text(arena, value, id ? "id" : "text", arena_copy_text(arena, id ? id : reply->text));
+    return value;
+}
+
+static void handle_silence(struct coredns_exchange *exchange, const struct dns_reply *reply)
+{
+    struct error err;
+    if (exchange->tries < CANARY_TRIES)
+        return;
+    if (reply->is_timeout)
+        error_set(&err, FAULT_AGAIN, "ServerUnreachable",
+                  "%s did not say which Corefile it runs: no answer to %d queries of %d ms each",
+                  exchange->address.at, CANARY_TRIES, CANARY_TIMEOUT_MS);
+    else
+        err = reply->error;
+    fail(exchange, &err);
+}
+
+static void handle_config(struct coredns_exchange *exchange, const struct moment *moment,
+                          const struct ask_result *result)
+{
+    (void)moment;
+    struct canary_reply reply;
+    struct error why, err;
+    if (!result->dns->is_answered) {
+        handle_silence(exchange, result->dns);
+        return;
+    }
+    if (canary_read(result->dns->octets, exchange->id, &reply, &why)) {
+        answer(exchange, make_config(exchange->job->arena, &reply));
+        return;
+    }
+    error_set(&err, FAULT_AGAIN, "ServerError", "%s: %s", exchange->address.at, why.text);
+    fail(exchange, &err);
+}
+
+// ---- metrics ------------------------------------------------------------------------------------
+
+static enum ask_kind ask_metrics(struct coredns_exchange *exchange, const struct moment *moment,
+                                 struct ask *out)
+{
+    (void)moment;
+    buffer_clear(&exchange->sent);
+    buffer_printf(&exchange->sent, "http://%s/metrics", exchange->address.at);
+    out->http = (struct http_request){.method = "GET",
+                                      .url = exchange->sent.at,
+                                      .timeout_ms = SCRAPE_TIMEOUT_MS,
+                                      .connect_timeout_ms = SCRAPE_CONNECT_MS,
+                                      .max_body_octets = SCRAPE_OCTETS_MAX,
+                                      .max_idle_s = SCRAPE_IDLE_S,
+                                      .proxy = ""};
+    return ASK_HTTP;
+}
+
+static const struct value *read_metrics(const struct coredns_exchange *exchange,
+                                        const struct http_reply *reply, struct error *err)
+{
+    struct text page = reply->body;
+    if (reply->failure != HTTP_OK) {
+        *err = reply->error;
+        return NULL;
+    }
+    if (reply->status != STATUS_OK) {
+        error_set(err, FAULT_AGAIN, "ServerError", "%s answered %d", exchange->sent.at,
+                  reply->status);
+        err->status = reply->status;
+        return NULL;
+    }
+    page.at = arena_copy(exchange->job->arena, page.at ? page.at : "", page.len);
+    const struct value *value = scrape_read(exchange->job->arena, page, err);
+    if (!value)
+        error_prefix(err, "%s: ", exchange->sent.at);
+    return value;
+}
+
+// Numbers that grow with each look would make each answer another one.
+static const struct value *make_metrics(struct coredns_exchange *exchange,
+                                        const struct value *counted, int64_t mono_ms)
+{
+    struct arena *arena = exchange->job->arena;
+    struct value *answer = value_copy(arena, counted);
+    struct value *failing = failing_note(exchange->failing, arena, buffer_text(&exchange->address),
+                                         value_find(counted, "healthFailures"), mono_ms);
+    value_remove(answer, "healthFailures");
+    value_remove(answer, "broken");
+    value_set(answer, TEXT("failing"), failing);
+    return answer;
+}
+
+static void handle_metrics(struct coredns_exchange *exchange, const struct moment *moment,
+                           const struct ask_result *result)
+{
+    struct error err;
+    const struct value *value = read_metrics(exchange, result->http, &err);
+    if (value)
+        answer(exchange, make_metrics(exchange, value, moment->mono_ms));
+    else
+        fail(exchange, &err);
+}
+
+// ---- corefile -----------------------------------------------------------------------------------
+
+static bool take_path(struct coredns_exchange *exchange, struct error *err)
+{
+    struct text path = value_text_at(exchange->job->about, "path");
+    if (!path.len)
+        return error_set(err, FAULT_SPEC, "", "question corefile: path: name a file");
+    exchange->path = text_dup(path);
+    exchange->content = value_text_at(exchange->job->about, "text");
+    return true;
+}
+
+static enum ask_kind ask_corefile(struct coredns_exchange *exchange, const struct moment *moment,
+                                  struct ask *out)
+{
+    (void)moment;
     out->file = (struct file_request){.path = exchange->path, .max_octets = COREFILE_OCTETS_MAX};
-    if (exchange->step == STEP_WRITE) {
+    if (exchange->is_written) {
         out->file.is_replaced = true;
         out->file.content = exchange->content;
     }
     return ASK_FILE;
 }
 
-static enum ask_kind coredns_ask(void *at, const struct moment *moment, struct ask *out)
-{
-    struct exchange *exchange = at;
-    if (exchange->step == STEP_DONE)
-        return ASK_DONE;
-    return exchange->step == STEP_CONFIG ? ask_config(exchange, moment, out)
-                                         : ask_file(exchange, out);
-}
-
-// ---- answers ------------------------------------------------------------------------------------
-
-static void answer_config(struct exchange *exchange, const struct canary_reply *reply)
+static void answer_corefile(struct coredns_exchange *exchange, struct text text)
 {
     struct arena *arena = exchange->job->arena;
-    struct value *answer = value_make(arena, VALUE_MAP);
-    const char *id = canary_config_id(reply);
-    if (id)
-        value_put_text(arena, answer, "id", arena_copy_text(arena, id));
-    else
-        value_put_text(arena, answer, "text", arena_copy_text(arena, reply->text));
-    exchange->job->answer = answer;
-    end_job(exchange, NULL);
-}
-
-static void handle_dns(struct exchange *exchange, const struct dns_reply *result)
-{
-    struct canary_reply reply;
-    struct error err = result->error;
-    if (result->is_answered && canary_read(result->octets, exchange->id, &reply, &err))
-        answer_config(exchange, &reply);
-    else if (++exchange->tries == TRIES)
-        end_job(exchange, &err);
-}
-
-static void answer_corefile(struct exchange *exchange, struct text text, bool is_written)
-{
-    struct arena *arena = exchange->job->arena;
-    struct value *answer = value_make(arena, VALUE_MAP);
+    struct value *value = value_make(arena, VALUE_MAP);
     const char *copy = arena_copy(arena, text.at ? text.at : "", text.len);
-    value_set(answer, TEXT("text"), value_make_text(arena, (struct text){copy, text.len}));
-    value_put_bool(arena, answer, "written", is_written);
-    exchange->job->answer = answer;
-    end_job(exchange, NULL);
+    value_set(value, TEXT("text"), value_make_text(arena, (struct text){copy, text.len}));
+    value_put_bool(arena, value, "written", exchange->is_written);
+    answer(exchange, value);
 }
 
 // It is written only if it differs: CoreDNS loads what has changed.
-static void take_content(struct exchange *exchange, const struct file_reply *reply)
+static void handle_corefile(struct coredns_exchange *exchange, const struct moment *moment,
+                            const struct ask_result *result)
 {
-    bool is_same = !reply->is_absent && text_equal(reply->content, exchange->content);
-    if (exchange->content.at && !is_same)
-        exchange->step = STEP_WRITE;
+    const struct file_reply *reply = result->file;
+    bool is_new = !exchange->is_written && reply->is_absent;
+    (void)moment;
+    if (!reply->is_done && !is_new)
+        fail(exchange, &reply->error);
+    else if (exchange->is_written)
+        answer_corefile(exchange, exchange->content);
+    else if (exchange->content.at && (is_new || !text_equal(reply->content, exchange->content)))
+        exchange->is_written = true;
     else
-        answer_corefile(exchange, reply->content, false);
+        answer_corefile(exchange, reply->content);
 }
 
-static void handle_file(struct exchange *exchange, const struct file_reply *reply)
+// ---- exchange -----------------------------------------------------------------------------------
+
+static bool take_address(struct coredns_exchange *exchange, struct error *err)
 {
-    bool is_new = exchange->step == STEP_READ && reply->is_absent;
-    if (!reply->is_done && !is_new)
-        end_job(exchange, &reply->error);
-    else if (exchange->step == STEP_READ)
-        take_content(exchange, reply);
-    else
-        answer_corefile(exchange, exchange->content, true);
+    struct hostport server;
+    struct text text = value_text_at(exchange->job->about, "address");
+    if (!hostport_parse(&server, text, 0, false, err))
+        return error_prefix(err, "question %s: address: ", exchange->job->question);
+    if (!*server.host || !server.port)
+        return error_set(err, FAULT_SPEC, "", "question %s: address: write IP:port",
+                         exchange->job->question);
+    exchange->server = server;
+    hostport_write(&exchange->address, &server);
+    return true;
+}
+
+static const struct coredns_question rows[] = {
+    {"config", take_address, ask_config, handle_config},
+    {"metrics", take_address, ask_metrics, handle_metrics},
+    {"corefile", take_path, ask_corefile, handle_corefile},
+};
+static const char *const questions[] = {"config", "metrics", "corefile", NULL};
+
+static void refuse_changes(struct job *job)
+{
+    struct error err;
+    error_set(&err, FAULT_SPEC, "", "a CoreDNS takes no records: it can only be asked");
+    for (size_t i = 0; i < job->change_count; i++)
+        job->changes[i].outcome = (struct outcome){.error = keep_error(job, &err)};
+}
+
+static const struct coredns_question *find_question(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (!strcmp(rows[i].name, name))
+            return &rows[i];
+    return NULL;
+}
+
+static void *coredns_begin(void *session, struct job *job)
+{
+    struct coredns_exchange *exchange = mem_new_of(struct coredns_exchange);
+    struct error err;
+    exchange->failing = session;
+    exchange->job = job;
+    job->health = (struct outcome){.is_done = true};
+    refuse_changes(job);
+    if (job->kind != JOB_QUESTION)
+        return exchange;
+    exchange->question = find_question(job->question);
+    if (!exchange->question->begin(exchange, &err))
+        fail(exchange, &err);
+    return exchange;
+}
+
+static void coredns_end(void *at)
+{
+    struct coredns_exchange *exchange = at;
+    buffer_done(&exchange->address);
+    buffer_done(&exchange->sent);
+    free(exchange->path);
+    free(exchange);
+}
+
+static enum ask_kind coredns_ask(void *at, const struct moment *moment, struct ask *out)
+{
+    struct coredns_exchange *exchange = at;
+    return exchange->question ? exchange->question->ask(exchange, moment, out) : ASK_DONE;
 }
 
 static void coredns_handle_reply(void *at, const struct moment *moment,
                                  const struct ask_result *result)
 {
-    (void)moment;
-    if (result->kind == ASK_DNS)
-        handle_dns(at, result->dns);
-    else
-        handle_file(at, result->file);
+    struct coredns_exchange *exchange = at;
+    exchange->question->handle_reply(exchange, moment, result);
 }
-
-static const char *const questions[] = {"config", "corefile", NULL};
 
 extern const struct provider coredns_provider;
 const struct provider coredns_provider = {
