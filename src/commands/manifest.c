@@ -53,23 +53,11 @@ struct value *manifest_list(const struct manifest *manifest, struct value *root,
     return value_put(manifest->arena, root, path, list);
 }
 
-// Some controller that need not be named in --controllers reads it. The API of another operator,
-// who may have brought its CRD, is nothing for those who do not ask for that.
-static bool is_of_everybody(const struct kind *kind)
-{
-    for (size_t i = 0; i < controller_count; i++)
-        if ((controllers[i]->dependencies || controllers[i]->ask_approval) &&
-            controller_reads(controllers[i], kind))
-            return true;
-    return false;
-}
-
 void manifest_write_crds(const struct manifest *manifest)
 {
     bool is_all = !option_is_set(manifest->invocation, "controllers");
     for (size_t i = 0; i < kind_count; i++)
         if (!kinds[i]->is_foreign &&
-            ((is_all && is_of_everybody(kinds[i])) ||
-             enabled_controllers_reads(&manifest->controllers, kinds[i])))
+            (is_all || enabled_controllers_reads(&manifest->controllers, kinds[i])))
             kind_write_crd(manifest->out, kinds[i]);
 }

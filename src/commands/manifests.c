@@ -51,8 +51,8 @@ static const struct option section_rows[] = {
     {.name = "all", .type = OPTION_FLAG, .doc = "All of what follows."},
     {.name = "crd",
      .type = OPTION_FLAG,
-     .doc = "The CustomResourceDefinitions of all kinds of controllers that run without being named "
-            "in --controllers; with that, of those that they look at."},
+     .doc = "The CustomResourceDefinitions of all kinds that are built in; with --controllers, of "
+            "those that they look at."},
     {.name = "rbac",
      .type = OPTION_FLAG,
      .doc = "The ServiceAccount, and just the rights that the controllers need, each with what it "

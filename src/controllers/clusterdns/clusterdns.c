@@ -230,6 +230,7 @@ static void manage(struct reconcile *reconcile)
     }
     if (!text_is(reconcile->spec.management_state, "Unmanaged"))
         write_config(reconcile);
+    look_at_upstreams(reconcile);
     note_proof(reconcile);
     note_refusal(reconcile);
     if (reconcile->mode != MODE_FILE)

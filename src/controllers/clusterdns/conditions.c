@@ -282,6 +282,21 @@ static void report_converged(struct reconcile *reconcile)
                          stale_names(reconcile)));
 }
 
+static void report_upstreams(struct reconcile *reconcile)
+{
+    const struct upstreams *upstreams = &reconcile->upstreams;
+    if (upstreams->failing)
+        set(reconcile, "UpstreamsHealthy", CONDITION_FALSE, REASON_FAILING,
+            arena_printf(reconcile->arena, "these servers failed health checks within 5 min: %s",
+                         upstreams->failing));
+    else if (upstreams->is_observed)
+        set(reconcile, "UpstreamsHealthy", CONDITION_TRUE, REASON_HEALTHY,
+            "no server that is forwarded to failed a health check within 5 min");
+    else
+        set(reconcile, "UpstreamsHealthy", CONDITION_UNKNOWN, REASON_NOT_OBSERVED,
+            "the metrics of CoreDNS could not be looked at yet");
+}
+
 static void show_pods(struct reconcile *reconcile, const struct workload *workload)
 {
     const struct proof *proof = &reconcile->proof;
@@ -333,8 +348,7 @@ void report_conditions(struct reconcile *reconcile)
     report_degraded(reconcile, &workload, report_progressing(reconcile, &workload));
     report_upgradeable(reconcile);
     report_converged(reconcile);
-    set(reconcile, "UpstreamsHealthy", CONDITION_UNKNOWN, REASON_NOT_OBSERVED,
-        "nobody has looked at the health checks of CoreDNS");
+    report_upstreams(reconcile);
     report_events(reconcile);
     finish(reconcile);
 }

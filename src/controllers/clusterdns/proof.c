@@ -1,5 +1,6 @@
 #include "controllers/clusterdns/reconcile.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -12,6 +13,7 @@ enum {
     IN_FLIGHT_MAX = 32,
     RETRY_BASE_MS = 1000,
     RETRY_MAX_MS = 60000,
+    DNS_PORT = 53,
 };
 
 void open_coredns(struct reconcile *reconcile)
@@ -41,11 +43,22 @@ static bool is_on_dead_node(const struct reconcile *reconcile, const struct pod 
     return !node.is_ready;
 }
 
-static const char *address_of(const struct reconcile *reconcile, struct text ip)
+static void note_host(struct reconcile *reconcile, const char *host)
 {
-    bool is_6 = memchr(ip.at, ':', ip.len) != NULL;
-    return arena_printf(reconcile->arena, is_6 ? "[%.*s]:%u" : "%.*s:%u", TEXT_ARGS(ip),
-                        reconcile->merged.input.port);
+    struct proof *proof = &reconcile->proof;
+    if (proof->host_count == proof->host_capacity) {
+        proof->host_capacity = proof->host_capacity * 2 + 16;
+        const char **larger = arena_new_array(reconcile->arena, const char *, proof->host_capacity);
+        if (proof->host_count)
+            memcpy(larger, proof->hosts, proof->host_count * sizeof *larger);
+        proof->hosts = larger;
+    }
+    proof->hosts[proof->host_count++] = host;
+}
+
+static const char *address_of(const struct reconcile *reconcile, const char *host, unsigned port)
+{
+    return arena_printf(reconcile->arena, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
 }
 
 static bool was_converged(const struct reconcile *reconcile)
@@ -112,7 +125,9 @@ static void ask_pod(struct reconcile *reconcile, const struct object *object)
     note_crash(reconcile, &pod);
     if (!pod.ip.len || !text_is(pod.phase, "Running") || is_on_dead_node(reconcile, &pod))
         return;
-    ask(reconcile, address_of(reconcile, pod.ip), object_name(object));
+    const char *host = arena_copy(reconcile->arena, pod.ip.at, pod.ip.len);
+    note_host(reconcile, host);
+    ask(reconcile, address_of(reconcile, host, reconcile->merged.input.port), object_name(object));
 }
 
 static void ask_pods(struct reconcile *reconcile)
@@ -126,6 +141,19 @@ static void ask_pods(struct reconcile *reconcile)
             ask_pod(reconcile, pods->objects[i]);
 }
 
+static void ask_server(struct reconcile *reconcile, const char *text)
+{
+    char host[INET6_ADDRSTRLEN];
+    struct dns_address address;
+    if (!dns_address_read(text_of(text), &address) ||
+        !inet_ntop(address.len == 4 ? AF_INET : AF_INET6, address.octets, host, sizeof host))
+        return;
+    const char *copy = arena_copy_text(reconcile->arena, host);
+    note_host(reconcile, copy);
+    ask(reconcile, address_of(reconcile, copy, address.port ? address.port : DNS_PORT),
+        text_of(text));
+}
+
 void prove_config(struct reconcile *reconcile)
 {
     const char *const *addresses = reconcile->settings->coredns_addresses;
@@ -134,7 +162,7 @@ void prove_config(struct reconcile *reconcile)
     if (reconcile->mode != MODE_FILE)
         ask_pods(reconcile);
     for (size_t i = 0; reconcile->mode == MODE_FILE && addresses && addresses[i]; i++)
-        ask(reconcile, addresses[i], text_of(addresses[i]));
+        ask_server(reconcile, addresses[i]);
 }
 
 // ---- what follows -------------------------------------------------------------------------------

@@ -66,7 +66,16 @@ struct proof {
     size_t unknown; // not asked yet
     struct text stale[DNS_STALE_MAX];
     size_t stale_count;
+    const char **hosts; // of those that were asked
+    size_t host_count;
+    size_t host_capacity;
     const char *crash; // what a Pod that could not load the file wrote last; or NULL
+};
+
+// What the Pods say of the servers that are forwarded to.
+struct upstreams {
+    bool is_observed;
+    const char *failing; // those that failed a check within five minutes; NULL: none
 };
 
 struct reconcile {
@@ -95,6 +104,7 @@ struct reconcile {
     enum reason fault;               // why no Corefile can be written, or why this one was put back
     const char *fault_text;
     struct proof proof;
+    struct upstreams upstreams;
 };
 
 // ---- mode.c -------------------------------------------------------------------------------------
@@ -173,6 +183,10 @@ void prove_config(struct reconcile *reconcile);
 bool is_past_deadline(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.
 bool is_config_refused(const struct reconcile *reconcile);
+
+// ---- upstreams.c --------------------------------------------------------------------------------
+// Once all Pods run the Corefile that is wanted.
+void look_at_upstreams(struct reconcile *reconcile);
 
 // ---- conditions.c -------------------------------------------------------------------------------
 void report_conditions(struct reconcile *reconcile);

@@ -35,6 +35,7 @@ static struct test_cluster {
         const char *address;
         const char *id;
     } answers[PODS_MAX];
+    const char *failing; // the upstream that all metrics show as failing; "": none; NULL: silence
 } cluster;
 
 static const struct clusterdns_settings usual_settings = {
@@ -195,9 +196,14 @@ static inline void answer(const struct question *question, struct answer_view *o
 {
     static const struct error silence = {.fault = FAULT_AGAIN, .text = "no answer"};
     struct text address = value_text_at(question->about, "address");
-    const char *id = answer_of(arena_copy(arena, address.at, address.len));
+    bool is_metrics = !strcmp(question->name, "metrics");
+    const char *id =
+        is_metrics ? cluster.failing : answer_of(arena_copy(arena, address.at, address.len));
+    const char *const failing[] = {id && *id ? id : NULL, NULL};
     struct value *value = value_make(arena, VALUE_MAP);
-    if (id && *id)
+    if (is_metrics)
+        value_put_texts(arena, value, "failing", failing);
+    else if (id && *id)
         value_put_text(arena, value, "id", id);
     *out = (struct answer_view){
         .id = id_of(question),

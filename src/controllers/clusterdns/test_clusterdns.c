@@ -165,6 +165,26 @@ static void it_has_converged_when_all_pods_say_so(void **state)
     assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
 }
 
+static void servers_that_fail_health_checks_are_named(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    pods_answer(config_id());
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("UpstreamsHealthy"), "Unknown/NotObserved");
+    cluster.failing = "";
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("UpstreamsHealthy"), "True/Healthy");
+    cluster.failing = "192.0.2.1:53";
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("UpstreamsHealthy"), "False/Failing");
+    assert_non_null(
+        strstr(message_of(arena, status_of(DNS_MAIN_NAME), "UpstreamsHealthy"), "192.0.2.1:53"));
+}
+
 static void pods_that_stay_silent_restore_nothing(void **state)
 {
     (void)state;
@@ -529,6 +549,7 @@ int main(void)
         STORY(a_zone_of_somebody_elses_block_is_refused),
         STORY(a_broken_file_of_others_is_left_alone),
         STORY(it_has_converged_when_all_pods_say_so),
+        STORY(servers_that_fail_health_checks_are_named),
         STORY(pods_that_stay_silent_restore_nothing),
         STORY(what_no_pod_loads_is_put_back),
         STORY(a_pod_that_crashes_brings_back_the_last_good_one_with_its_words),

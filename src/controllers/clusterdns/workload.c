@@ -151,8 +151,10 @@ static bool has_volume(const struct value *volumes, const char *name)
 static void add_bundle(struct reconcile *reconcile, const struct corefile_forward *forward,
                        struct value *volumes, struct value *mounts)
 {
+    if (!forward->tls_bundle.at)
+        return;
     struct text folder = bundle_folder(forward->tls_bundle);
-    for (size_t i = 0; forward->tls_bundle.at && i < reconcile->merged.bundle_count; i++) {
+    for (size_t i = 0; i < reconcile->merged.bundle_count; i++) {
         struct text name = reconcile->merged.bundles[i];
         const struct object *source = find_input_object(reconcile, INPUT_CONFIG_MAPS,
                                                         reconcile->settings->ca_namespace, name);
