@@ -9,13 +9,15 @@ import build
 from corefiles import VARIABLES
 from harness import SIGNPOST, Program, wait_until
 
-HANG_S = 300
+HANG_S = 1800
 SHOWN_MAX = 900
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 MESSAGE = re.compile(r"(?P<prefix>(?:plugin/\w+: )*)"
                      r"(?P<file>[^\s:]+):(?P<line>\d+) - "
                      r"(?:Error during parsing: |(?P<kind>Syntax error: ))"
                      r"(?P<text>.*)", re.DOTALL)
+# A line of the linter; others are hints.
+PRINTED = re.compile(r"(?! {4})(?P<text>.*) \[[\w-]+(?: (?:at|in) (?P<path>[^\]:]+)[^\]]*)?\]")
 # Files that plugins name. What they hold decides nothing but whether they can be read.
 BESIDE = {"resolv.conf": "nameserver 192.0.2.53\n", "empty.conf": "# no name server\n",
           "db.example": "@ 3600 IN SOA a.example. b.example. 1 7200 3600 1209600 3600\n",
@@ -93,8 +95,8 @@ class CoreDNS:
     def refusal(self, folder, name):
         """The Finding with which the program itself ends when it is started with a Corefile."""
         result = subprocess.run([self.path, "-conf", folder / name], cwd=folder,
-                                env=self.environment(),
-                                capture_output=True, text=True, timeout=HANG_S, check=False)
+                                env=self.environment(), capture_output=True, text=True,
+                                timeout=HANG_S, check=False)
         assert result.returncode == 1, result.stdout + result.stderr
         return finding_of(result.stderr.removesuffix("\n"))
 
@@ -115,21 +117,38 @@ class Linter:
     def __init__(self, version):
         self.version = version
 
-    def errors(self, folder, names):
-        """{name: the errors, in order; none if it is accepted}"""
-        variables = [word for key, value in VARIABLES.items() for word in ("--env",
-                                                                           f"{key}={value}")]
-        result = subprocess.run(
-            [SIGNPOST, "corefile", "check", "--coredns", self.version, "-o", "json", *variables,
-             *(folder / name for name in names)],
-            capture_output=True, text=True, timeout=HANG_S, check=False)
+    def check(self, folder, names, *words):
+        """What it prints."""
+        for key, value in VARIABLES.items():
+            words += "--env", f"{key}={value}"
+        command = [SIGNPOST, "corefile", "check", "--coredns", self.version, *words]
+        result = subprocess.run([*command, *(folder / name for name in names)], capture_output=True,
+                                text=True, timeout=HANG_S, check=False)
         assert result.returncode in (0, 1), result.stderr
+        return result.stdout
+
+    def errors(self, folder, names):
+        """{name: the errors by line; none if it is accepted}"""
         found = {name: [] for name in names}
-        for row in json.loads(result.stdout)["findings"]:
+        for row in json.loads(self.check(folder, names, "-o", "json"))["findings"]:
             if row["level"] == "error":
-                name = os.path.basename(row["file"]).partition(".")[0]
-                found[name].append(Finding(row["text"], row["file"], row["line"]))
+                found[name_of(row["file"])].append(Finding(row["text"], row["file"], row["line"]))
         return found
+
+    def messages(self, folder, names):
+        """{name: the errors as CoreDNS prints them, in the order in which it would}"""
+        found = {name: [] for name in names}
+        for line in self.check(folder, names).splitlines()[:-1]:
+            message = PRINTED.fullmatch(line)
+            if message and " - Warning: " not in line:
+                finding = finding_of(message["text"])
+                found[name_of(message["path"] or finding.file)].append(finding)
+        return found
+
+
+def name_of(path):
+    """Of the Corefile that a path belongs to."""
+    return os.path.basename(path).partition(".")[0]
 
 
 def write_all(folder, corefiles):

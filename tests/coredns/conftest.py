@@ -21,7 +21,9 @@ class Session:
         self.folder = folder
         self.named = checkers.write_all(folder, corefiles())
         self.results = coredns.results(folder, self.named)
-        self.errors = checkers.Linter(coredns.version).errors(folder, self.named)
+        linter = checkers.Linter(coredns.version)
+        self.errors = linter.errors(folder, self.named)
+        self.messages = linter.messages(folder, self.named)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ that also gives results without starting (`tests/coredns/results`).
 import collections
 import re
 
+import build
 from corefiles import Corefile
 from differences import DELIBERATE, FAULTS, cause_of, kind_of
 from harness import LOOPBACK, free_port
@@ -43,6 +44,19 @@ def test_each_difference_has_its_reason(session):
     strange = [show(session, name, kind) for name, kind in differences(session).items()
                if cause_of(release, session.results[name], session.errors[name]) is None]
     assert not strange, f"{len(strange)} differences:\n" + "\n".join(strange[:SHOWN])
+
+
+def test_the_first_error_is_the_one_that_coredns_prints(sessions):
+    """Of the release whose order of plugins the linter has."""
+    session = sessions[build.COREDNS[0].version]
+    assert ({name for name, messages in session.messages.items() if messages} ==
+            {name for name, errors in session.errors.items() if errors})
+    wrong = []
+    for name in set(session.named) - set(differences(session)):
+        result, messages = session.results[name], session.messages[name]
+        if result and not (result.is_like(messages[0]) and result.line == messages[0].line):
+            wrong.append(f"{show(session, name, 'reported otherwise')}\n    first: {messages[0]}")
+    assert not wrong, f"{len(wrong)} files:\n" + "\n".join(wrong[:SHOWN])
 
 
 def test_each_reason_is_needed(sessions):

@@ -31,7 +31,7 @@ const (
 	serverType = "dns"
 	// A Corefile that comes to an end takes milliseconds of CPU, and waits for nobody.
 	hangsAfter = time.Second
-	waitsAfter = time.Minute
+	waitsAfter = 5 * time.Minute
 )
 
 type result struct {
