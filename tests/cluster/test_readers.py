@@ -170,7 +170,8 @@ def test_a_cluster_without_our_kinds_is_told_what_to_install(own_cluster):
     cluster = own_cluster().start()
     namespace = cluster.new_namespace()
     account = cluster.account(namespace, "reader", rules=[
-        rule("*", "list", group="kubi.zone"), rule("*", "list")])
+        rule("*", "list", group="kubi.zone"), rule("*", "list", group="operator.openshift.io"),
+        rule("*", "list")])
     code, out, err = ask(account.kubeconfig, "status")
     assert (code, out) == (2, "")
     check_lines(err, ["signpost manifests --crd", cluster.url])

@@ -81,7 +81,7 @@ def test_zones_and_records_of_a_cluster_are_shown(cluster, namespace, programs):
     assert found["Zone"]["what"] == f"{namespace}.example {found['Zone']['serial']}"
     assert found["Zone"]["reason"] == found["Record"]["reason"] == "NoServers"
     assert found["Record"]["what"] == f"www.{namespace}.example A"
-    assert f'not shown: User "{account.user}" may not list dnsclasses, dnsplans at cluster' in err
+    assert f'not shown: User "{account.user}" may not list dnses, dnsclasses, dnsplans at cluster' in err
     assert 'may not list dnsrecords, ' in err and f"in namespace {namespace}" in err
 
 

@@ -95,8 +95,7 @@ static void begin_config(struct reconcile *reconcile)
     config->id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
     config->sha256 = text_of(sha256_of(reconcile, reconcile->text));
     config->since_s = reconcile->in->now_ms / 1000;
-    config->refused = (struct text){0};
-    config->refusal = (struct text){0};
+    config->refused = (struct text){0}; // the refusal stays: it tells an old crash from a new one
     if (reconcile->mode == MODE_FILE)
         decision_add_event(reconcile->out, false, EVENT_COREFILE_WRITTEN,
                            arena_printf(reconcile->arena, "config %s goes to %s", reconcile->id,
@@ -208,8 +207,8 @@ static void note_refusal(struct reconcile *reconcile)
         !is_config_refused(reconcile))
         return;
     config->refused = text_of(arena_copy_text(reconcile->arena, reconcile->id));
-    config->refusal = text_of(
-        crash ? crash : "no Pod has loaded it within three minutes, and all run an older one");
+    config->refusal =
+        text_of(crash ? crash : "no Pod has loaded it in time, and all run an older one");
     decision_add_event(reconcile->out, true, EVENT_COREFILE_REFUSED,
                        arena_printf(reconcile->arena, "config %s: %.*s", reconcile->id,
                                     TEXT_ARGS(config->refusal)));
@@ -218,10 +217,11 @@ static void note_refusal(struct reconcile *reconcile)
 static void manage(struct reconcile *reconcile)
 {
     note_bundles(reconcile);
-    if (reconcile->text.at && was_refused(reconcile))
+    bool is_refused = reconcile->text.at && was_refused(reconcile);
+    if (is_refused)
         go_back(reconcile);
-    if (!reconcile->text.at)
-        return;
+    if (!reconcile->text.at || (is_refused && !reconcile->is_restoring))
+        return; // what stands there stays
     prove_config(reconcile);
     if (!reconcile->is_restoring && is_new(reconcile)) {
         if (!is_too_early(reconcile))
@@ -295,16 +295,19 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     (void)model;
     if (!reconcile_open(&reconcile, snapshot, out))
         return;
-    if (snapshot->subject->deleted_s) {
-        release_all(&reconcile);
-        return;
-    }
-    if (reconcile.mode == MODE_FOREIGN)
+    bool is_going = snapshot->subject->deleted_s;
+    if (reconcile.mode == MODE_FOREIGN && !is_going)
         decision_add_event(out, true, EVENT_FOREIGN_OPERATOR,
                            "openshift-dns-operator has the DNS of this cluster, so Signpost leaves "
                            "it alone; `signpost corefile check` and `convert` help all the same");
-    if (is_left_alone(&reconcile))
+    // The finalizer is OpenShift's own, and nothing is a fragment's to take away.
+    if (is_left_alone(&reconcile) || (is_going && !reconcile.is_main))
         return;
+    if (is_going) {
+        release_all(&reconcile);
+        corefile_free(reconcile.live);
+        return;
+    }
     collect_objects(&reconcile);
     if (reconcile.is_main)
         decide_main(&reconcile);

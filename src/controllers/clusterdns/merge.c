@@ -228,7 +228,7 @@ static struct corefile_cache cache_of(const struct merging *merging, const struc
 static void translate_server(struct merging *merging, const struct dns_server *server,
                              struct corefile_entry *out)
 {
-    out->name = server->name;
+    out->name = is_verbatim(merging) ? server->name : text_trim(server->name);
     out->forward.policy = policy_of(server->forward.policy, FORWARD_RANDOM);
     out->forward.forces_tcp = text_is(server->forward.protocol, "TCP");
     translate_upstreams(merging, &server->forward, &out->forward);
@@ -371,7 +371,9 @@ static bool keep_block(struct merging *merging, const struct dns_server *server,
         return false;
     kept->block = block;
     kept->zones = arena_new_array(merging->arena, struct text, check->zone_count);
-    entry.name = server->name.len ? server->name : check->zones[0].name;
+    entry.name = text_trim(server->name);
+    if (!entry.name.len)
+        entry.name = check->zones[0].name;
     entry.zones = kept->zones;
     entry.zone_count = 0;
     if (!entry.cache.positive_s)
@@ -525,6 +527,7 @@ static void merge_root(struct merging *merging, const struct dns_resolvers *reso
     report_faults(merging, &faults);
     if (fault) {
         keep_root(merging, root);
+        merging->out->is_root_refused = true;
         merging->outcome->bad_count++;
     }
     merging->out->is_root_changed = !is_default_root(root);

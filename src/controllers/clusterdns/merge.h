@@ -47,6 +47,7 @@ struct merge_outcome { // of one object
 struct merged {
     struct corefile_input input;
     bool is_root_changed; // the upstreams of the root differ from the default, /etc/resolv.conf
+    bool is_root_refused; // upstreamResolvers is faulty: what stands there stays
     struct dns_forwarder *forwarders; // by object, in the order of its entries
     size_t forwarder_count;
     struct merge_outcome *outcomes; // one for each object

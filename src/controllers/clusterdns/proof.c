@@ -14,6 +14,7 @@ enum {
     RETRY_BASE_MS = 1000,
     RETRY_MAX_MS = 60000,
     DNS_PORT = 53,
+    REFUSED_EXIT = 1, // of a CoreDNS that cannot load its file; others are kills
 };
 
 void open_coredns(struct reconcile *reconcile)
@@ -111,7 +112,9 @@ static void ask(struct reconcile *reconcile, const char *address, struct text na
 static void note_crash(struct reconcile *reconcile, const struct pod *pod)
 {
     const struct pod_end *end = pod->end.is_known ? &pod->end : &pod->last_end;
-    if (!end->is_known || !end->exit_code || !end->message.len || reconcile->proof.crash)
+    bool is_old = text_equal(end->message, reconcile->before.config.refusal);
+    if (!end->is_known || end->exit_code != REFUSED_EXIT || !end->message.len || is_old ||
+        reconcile->proof.crash)
         return;
     reconcile->proof.crash = arena_copy(reconcile->arena, end->message.at, end->message.len);
 }

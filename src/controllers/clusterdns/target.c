@@ -240,9 +240,10 @@ static void merge_objects(struct reconcile *reconcile, const struct merge_settin
 static void settle_id(struct reconcile *reconcile, struct buffer *text)
 {
     config_id_of(buffer_text(text), reconcile->id);
-    char *at = text->len ? strstr(text->at, CONFIG_ID_PREFIX "0000000000000000") : NULL;
+    static const char chaos[] = "\n    chaos " CONFIG_ID_PREFIX "0000000000000000 signpost\n";
+    char *at = text->len ? strstr(text->at, chaos) : NULL;
     if (at)
-        memcpy(at + sizeof CONFIG_ID_PREFIX - 1, reconcile->id, CONFIG_ID_LEN);
+        memcpy(strchr(at, '-') + 1, reconcile->id, CONFIG_ID_LEN);
     reconcile->text = (struct text){arena_copy(reconcile->arena, text->at, text->len), text->len};
 }
 
@@ -341,7 +342,9 @@ static void splice(struct reconcile *reconcile, const struct owned *owned, struc
         .forward = &reconcile->merged.input.root,
         .saved = saved,
     };
-    if (reconcile->merged.is_root_changed) {
+    if (reconcile->merged.is_root_refused) {
+        splice.root = COREFILE_ROOT_KEEP;
+    } else if (reconcile->merged.is_root_changed) {
         splice.root = COREFILE_ROOT_REPLACE;
         if (!saved.at)
             saved = corefile_root_forward(reconcile->live);

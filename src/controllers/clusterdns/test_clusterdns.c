@@ -91,6 +91,16 @@ static void without_entries_every_octet_of_others_is_back(void **state)
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
 }
 
+static void faulty_resolvers_leave_the_root_of_others_alone(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main("'upstreamResolvers':{'upstreams':[{'type':'Network'}]}");
+    settle(DNS_MAIN_NAME);
+    assert_true(text_ends(text_of(data_of("kube-system", "coredns", "Corefile")), kubeadm));
+    assert_string_equal(now("Accepted"), "False/Refused");
+}
+
 static void a_file_that_others_replaced_gets_our_blocks_again(void **state)
 {
     (void)state;
@@ -525,6 +535,40 @@ static void a_fragment_is_served_with_the_main_object(void **state)
     assert_string_equal(condition_of(arena, status_of("team"), "Accepted"), "False/NotDefault");
 }
 
+static void a_fragment_that_goes_takes_nothing_away(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    put(&dns_kind, "", "team", "", "'spec':{'servers':[" SERVER("'t.example'", "'192.0.2.7'") "]}");
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    value_put_text(arena, find_stored(&dns_kind, "", "team")->tree, "metadata.deletionTimestamp",
+                   "2025-12-30T11:00:00Z");
+    assert_int_equal(reconcile_once("team"), 0);
+    assert_int_equal(cluster.decision.finalizer, FINALIZER_LEAVE);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), text);
+}
+
+static void any_name_of_an_entry_makes_a_file_that_stays_as_it_is(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"team a ", " # x", "signpost-0000000000000000", "{$HOME}"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        use_kubeadm();
+        put_main(arena_printf(arena,
+                              "'servers':[{'name':'%s','zones':['a.example'],"
+                              "'forwardPlugin':{'upstreams':['192.0.2.1']}}]",
+                              names[i]));
+        settle(DNS_MAIN_NAME);
+        const char *text = data_of("kube-system", "coredns", "Corefile");
+        assert_non_null(strstr(text, arena_printf(arena, "chaos signpost-%s ", config_id())));
+        cluster.now_ms += 5000;
+        settle(DNS_MAIN_NAME);
+        assert_string_equal(data_of("kube-system", "coredns", "Corefile"), text);
+    }
+}
+
 static void fragments_can_be_switched_off(void **state)
 {
     (void)state;
@@ -544,6 +588,7 @@ int main(void)
         STORY(a_config_is_in_the_status_before_it_is_written),
         STORY(our_blocks_stand_before_what_others_wrote),
         STORY(without_entries_every_octet_of_others_is_back),
+        STORY(faulty_resolvers_leave_the_root_of_others_alone),
         STORY(a_file_that_others_replaced_gets_our_blocks_again),
         STORY(a_lost_annotation_makes_no_second_block),
         STORY(a_zone_of_somebody_elses_block_is_refused),
@@ -567,6 +612,8 @@ int main(void)
         STORY(where_the_file_imports_ours_is_a_key_of_its_own),
         STORY(openshifts_operator_is_left_alone),
         STORY(a_fragment_is_served_with_the_main_object),
+        STORY(a_fragment_that_goes_takes_nothing_away),
+        STORY(any_name_of_an_entry_makes_a_file_that_stays_as_it_is),
         STORY(fragments_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
