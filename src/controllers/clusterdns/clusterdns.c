@@ -279,6 +279,7 @@ static bool reconcile_open(struct reconcile *reconcile, const struct snapshot *s
         .out = out,
         .settings = snapshot->settings,
         .is_main = text_is(snapshot->name, DNS_MAIN_NAME),
+        .id = arena_new_array(snapshot->arena, char, CONFIG_ID_LEN + 1),
     };
     if (!snapshot->subject)
         return false;

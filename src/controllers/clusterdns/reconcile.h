@@ -98,7 +98,7 @@ struct reconcile {
     size_t own_at; // of the subject among them
     struct merged merged;
     struct text text;                // the Corefile that is wanted; absent: see `fault`
-    char id[CONFIG_ID_LEN + 1];      // of it
+    char *id;                        // of it, in the arena: trees name it; "" while there is none
     const struct value *annotations; // that go with it, map
     bool is_restoring;               // the last good one stands in for one that CoreDNS refused
     enum reason fault;               // why no Corefile can be written, or why this one was put back
