@@ -322,7 +322,7 @@ def test_parts_that_several_flags_ask_for_are_printed_once():
     assert len(set(printed)) == len(printed)
     assert printed == names("--all")
     assert [kind for kind, _, _ in printed] == [
-        *["CustomResourceDefinition"] * 7, "Namespace", "ServiceAccount",
+        *["CustomResourceDefinition"] * 6, "Namespace", "ServiceAccount",
         "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", *["ClusterRole"] * 3, "Service",
         "Service", "Deployment", "PodDisruptionBudget", "ValidatingWebhookConfiguration"]
 

@@ -309,6 +309,7 @@ const struct kind dns_kind = {
     .singular = "dns",
     .has_status = true,
     .is_lenient = true,
+    .is_borrowed = true,
     .condition_types = dns_condition_types,
     .right_when = right_when,
     .read_role = "view",
