@@ -11,23 +11,12 @@ static size_t count_level(const struct findings *findings, enum finding_level le
     return count;
 }
 
-static void grow(struct findings *findings)
-{
-    size_t capacity = findings->capacity ? findings->capacity * 2 : 8;
-    struct finding *items = arena_new_array(findings->arena, struct finding, capacity);
-    if (findings->count)
-        memcpy(items, findings->items, findings->count * sizeof *items);
-    findings->items = items;
-    findings->capacity = capacity;
-}
-
 void findings_add(struct findings *findings, enum finding_level level, const char *path,
                   const char *format, ...)
 {
     if (count_level(findings, level) >= FINDINGS_MAX)
         return;
-    if (findings->count == findings->capacity)
-        grow(findings);
+    arena_reserve(findings->arena, &findings->items, &findings->capacity, findings->count + 1);
     AUTO_BUFFER text = {0};
     va_list args;
     va_start(args, format);

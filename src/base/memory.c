@@ -251,6 +251,20 @@ void *arena_alloc(struct arena *arena, size_t count, size_t size)
     return memset(made, 0, asked);
 }
 
+void *arena_grow(struct arena *arena, const void *array, size_t *capacity, size_t need, size_t size)
+{
+    size_t held = *capacity;
+    size_t wanted = held ? held : GROW_START;
+    while (wanted < need)
+        if (__builtin_add_overflow(wanted, wanted, &wanted))
+            out_of_memory();
+    void *made = arena_alloc(arena, wanted, size);
+    if (held)
+        memcpy(made, array, held * size);
+    *capacity = wanted;
+    return made;
+}
+
 char *arena_copy_text(struct arena *arena, const char *text)
 {
     return arena_copy(arena, text, strlen(text));

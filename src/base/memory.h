@@ -77,6 +77,15 @@ char *arena_copy(struct arena *arena, const void *at, size_t len); // adds a NUL
 char *arena_printf(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+// Grows *array (of *capacity elements, all in this arena) so that it holds at least `need`: starts
+// at 8 and doubles. New elements are zeroed; the old array stays until the arena goes.
+#define arena_reserve(arena, array, capacity, need)                                                \
+    ((need) > *(capacity)                                                                          \
+         ? (void)(*(array) = arena_grow((arena), *(array), (capacity), (need), sizeof **(array)))  \
+         : (void)0)
+void *arena_grow(struct arena *arena, const void *array, size_t *capacity, size_t need, size_t size)
+    __attribute__((returns_nonnull));
+
 #define arena_new_of(arena, type) ((type *)arena_alloc((arena), 1, sizeof(type)))
 #define arena_new_array(arena, type, count) ((type *)arena_alloc((arena), (count), sizeof(type)))
 

@@ -165,6 +165,29 @@ static void big_piece_leaves_the_open_block_in_use(void **state)
     assert_ptr_equal(b, a + 16);
 }
 
+static void array_in_an_arena_keeps_what_it_holds_and_zeroes_what_it_gains(void **state)
+{
+    (void)state;
+    enum { ITEMS = 5000 };
+    CLEANUP(arena) struct arena *arena = arena_new();
+    uint32_t *items = NULL;
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        memset(arena_alloc(arena, 1, 24), 0xff, 24);
+        arena_reserve(arena, &items, &capacity, i + 1);
+        assert_true(capacity > i);
+        assert_int_equal(items[i], 0);
+        items[i] = i + 1;
+    }
+    for (uint32_t i = 0; i < ITEMS; i++)
+        assert_int_equal(items[i], i + 1);
+    const uint32_t *before = items;
+    arena_reserve(arena, &items, &capacity, capacity);
+    assert_ptr_equal(items, before);
+    arena_reserve(arena, &items, &capacity, 3 * ITEMS);
+    assert_true(capacity >= 3 * ITEMS && items[ITEMS - 1] == ITEMS);
+}
+
 static void arena_texts_are_terminated(void **state)
 {
     (void)state;
@@ -219,6 +242,7 @@ int main(void)
         cmocka_unit_test(many_small_pieces_do_not_overlap),
         cmocka_unit_test(big_piece_leaves_the_open_block_in_use),
         cmocka_unit_test(only_a_large_array_is_let_go),
+        cmocka_unit_test(array_in_an_arena_keeps_what_it_holds_and_zeroes_what_it_gains),
         cmocka_unit_test(arena_texts_are_terminated),
         cmocka_unit_test(populated_memory_keeps_what_it_holds),
     };

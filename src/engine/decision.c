@@ -1,26 +1,9 @@
-#include <string.h>
-
 #include "base/must.h"
 #include "engine/state.h"
 
-enum { FIRST_CAPACITY = 4 };
-
-// Room for one more: `items` itself, or a copy of twice the size.
-static void *grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return items;
-    *capacity = *capacity ? 2 * *capacity : FIRST_CAPACITY;
-    void *copy = arena_alloc(arena, *capacity, size);
-    if (count)
-        memcpy(copy, items, count * size);
-    return copy;
-}
-
 struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena)
 {
-    decision->claims = grow(arena, decision->claims, decision->claim_count,
-                            &decision->claim_capacity, sizeof *decision->claims);
+    arena_reserve(arena, &decision->claims, &decision->claim_capacity, decision->claim_count + 1);
     struct claim_want *claim = &decision->claims[decision->claim_count++];
     *claim = (struct claim_want){0};
     return claim;
@@ -28,8 +11,8 @@ struct claim_want *decision_add_claim(struct decision *decision, struct arena *a
 
 struct backend_want *decision_add_backend(struct decision *decision, struct arena *arena)
 {
-    decision->backends = grow(arena, decision->backends, decision->backend_count,
-                              &decision->backend_capacity, sizeof *decision->backends);
+    arena_reserve(arena, &decision->backends, &decision->backend_capacity,
+                  decision->backend_count + 1);
     struct backend_want *backend = &decision->backends[decision->backend_count++];
     *backend = (struct backend_want){0};
     return backend;
@@ -37,8 +20,8 @@ struct backend_want *decision_add_backend(struct decision *decision, struct aren
 
 struct question *decision_add_question(struct decision *decision, struct arena *arena)
 {
-    decision->questions = grow(arena, decision->questions, decision->question_count,
-                               &decision->question_capacity, sizeof *decision->questions);
+    arena_reserve(arena, &decision->questions, &decision->question_capacity,
+                  decision->question_count + 1);
     struct question *question = &decision->questions[decision->question_count++];
     *question = (struct question){0};
     return question;
@@ -46,8 +29,8 @@ struct question *decision_add_question(struct decision *decision, struct arena *
 
 struct object_want *decision_add_object(struct decision *decision, struct arena *arena)
 {
-    decision->objects = grow(arena, decision->objects, decision->object_count,
-                             &decision->object_capacity, sizeof *decision->objects);
+    arena_reserve(arena, &decision->objects, &decision->object_capacity,
+                  decision->object_count + 1);
     struct object_want *object = &decision->objects[decision->object_count++];
     *object = (struct object_want){0};
     return object;

@@ -18,14 +18,7 @@ void strings_add(struct strings *strings, const char *format, ...)
     va_start(args, format);
     vsnprintf(octets, sizeof octets, format, args);
     va_end(args);
-    if (strings->count == strings->capacity) {
-        size_t capacity = strings->capacity ? 2 * strings->capacity : 4;
-        const char **items = arena_new_array(strings->arena, const char *, capacity);
-        if (strings->count)
-            memcpy(items, strings->items, strings->count * sizeof *items);
-        strings->items = items;
-        strings->capacity = capacity;
-    }
+    arena_reserve(strings->arena, &strings->items, &strings->capacity, strings->count + 1);
     strings->items[strings->count++] = arena_copy_text(strings->arena, octets);
 }
 
@@ -494,14 +487,7 @@ static void found_add(struct found *found, const struct object *object)
     for (size_t i = 0; i < found->count; i++)
         if (found->items[i] == object)
             return;
-    if (found->count == found->capacity) {
-        size_t capacity = found->capacity ? 2 * found->capacity : 4;
-        const struct object **items = arena_alloc(found->arena, capacity, sizeof *items);
-        if (found->count)
-            memcpy(items, found->items, found->count * sizeof *items);
-        found->items = items;
-        found->capacity = capacity;
-    }
+    arena_reserve(found->arena, &found->items, &found->capacity, found->count + 1);
     found->items[found->count++] = object;
 }
 

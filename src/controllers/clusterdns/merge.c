@@ -29,22 +29,6 @@ struct merging {
     struct buffer warnings;
 };
 
-// Grows an array in the arena.
-#define RESERVE(merging, items, count, capacity)                                                   \
-    ((count) == (capacity) ? (void)((items) = reserve((merging)->arena, (items), (count),          \
-                                                      &(capacity), sizeof *(items)))               \
-                           : (void)0)
-
-static void *reserve(struct arena *arena, const void *items, size_t count, size_t *capacity,
-                     size_t size)
-{
-    *capacity = *capacity * 2 + 16;
-    void *larger = arena_alloc(arena, *capacity, size);
-    if (count)
-        memcpy(larger, items, count * size);
-    return larger;
-}
-
 // ---- reports ------------------------------------------------------------------------------------
 
 static void add_text(struct buffer *out, const char *path, const char *text)
@@ -67,7 +51,8 @@ static void add_forwarder(struct merging *merging, struct text zone, const char 
                           enum dns_state state, enum reason reason, const char *message)
 {
     struct merged *out = merging->out;
-    RESERVE(merging, out->forwarders, out->forwarder_count, merging->forwarder_capacity);
+    arena_reserve(merging->arena, &out->forwarders, &merging->forwarder_capacity,
+                  out->forwarder_count + 1);
     out->forwarders[out->forwarder_count++] = (struct dns_forwarder){
         .zone = zone,
         .source = arena_printf(merging->arena, "%.*s %s", TEXT_ARGS(merging->object->name), path),
@@ -81,7 +66,8 @@ static void add_forwarder(struct merging *merging, struct text zone, const char 
 
 static struct corefile_entry *add_entry(struct merging *merging)
 {
-    RESERVE(merging, merging->entries, merging->entry_count, merging->entry_capacity);
+    arena_reserve(merging->arena, &merging->entries, &merging->entry_capacity,
+                  merging->entry_count + 1);
     struct corefile_entry *entry = &merging->entries[merging->entry_count++];
     *entry = (struct corefile_entry){0};
     return entry;
@@ -156,7 +142,7 @@ static void note_bundle(struct merging *merging, struct text name)
     for (size_t i = 0; i < out->bundle_count; i++)
         if (text_equal(out->bundles[i], name))
             return;
-    RESERVE(merging, out->bundles, out->bundle_count, merging->bundle_capacity);
+    arena_reserve(merging->arena, &out->bundles, &merging->bundle_capacity, out->bundle_count + 1);
     out->bundles[out->bundle_count++] = name;
 }
 

@@ -47,13 +47,7 @@ static bool is_on_dead_node(const struct reconcile *reconcile, const struct pod 
 static void note_host(struct reconcile *reconcile, const char *host)
 {
     struct proof *proof = &reconcile->proof;
-    if (proof->host_count == proof->host_capacity) {
-        proof->host_capacity = proof->host_capacity * 2 + 16;
-        const char **larger = arena_new_array(reconcile->arena, const char *, proof->host_capacity);
-        if (proof->host_count)
-            memcpy(larger, proof->hosts, proof->host_count * sizeof *larger);
-        proof->hosts = larger;
-    }
+    arena_reserve(reconcile->arena, &proof->hosts, &proof->host_capacity, proof->host_count + 1);
     proof->hosts[proof->host_count++] = host;
 }
 

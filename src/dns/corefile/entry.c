@@ -23,13 +23,7 @@ struct line {
 static void add_rest(struct reader *reader, struct text text)
 {
     struct corefile_rest *rest = reader->rest;
-    if (rest->count == rest->capacity) {
-        rest->capacity = rest->capacity * 2 + 8;
-        struct text *larger = arena_new_array(reader->arena, struct text, rest->capacity);
-        if (rest->count)
-            memcpy(larger, rest->items, rest->count * sizeof *larger);
-        rest->items = larger;
-    }
+    arena_reserve(reader->arena, &rest->items, &rest->capacity, rest->count + 1);
     rest->items[rest->count++] = text;
 }
 
@@ -343,8 +337,8 @@ static struct text zone_of(struct arena *arena, struct text zone)
 static void read_zones(struct reader *reader, const struct corefile_block *block)
 {
     size_t count = 0;
-    size_t capacity = block->key_count;
-    struct text *zones = arena_new_array(reader->arena, struct text, capacity + 1);
+    size_t capacity = 0;
+    struct text *zones = NULL;
     for (size_t i = 0; i < block->key_count; i++) {
         struct corefile_address address;
         if (corefile_address_read(reader->arena, block->keys[i], &address) ||
@@ -353,13 +347,7 @@ static void read_zones(struct reader *reader, const struct corefile_block *block
             continue;
         }
         // A network has several.
-        if (count + address.zone_count > capacity) {
-            capacity = (count + address.zone_count) * 2;
-            struct text *larger = arena_new_array(reader->arena, struct text, capacity + 1);
-            if (count)
-                memcpy(larger, zones, count * sizeof *zones);
-            zones = larger;
-        }
+        arena_reserve(reader->arena, &zones, &capacity, count + address.zone_count);
         for (size_t at = 0; at < address.zone_count; at++)
             zones[count++] = zone_of(reader->arena, address.zones[at]);
     }

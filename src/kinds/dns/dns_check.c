@@ -18,14 +18,7 @@ static const int64_t ns_of_s = 1000000000;
 
 static struct dns_fault *reserve_fault(struct dns_faults *faults)
 {
-    if (faults->count == faults->capacity) {
-        faults->capacity = faults->capacity * 2 + 8;
-        struct dns_fault *larger =
-            arena_new_array(faults->arena, struct dns_fault, faults->capacity);
-        if (faults->count)
-            memcpy(larger, faults->items, faults->count * sizeof *larger);
-        faults->items = larger;
-    }
+    arena_reserve(faults->arena, &faults->items, &faults->capacity, faults->count + 1);
     return &faults->items[faults->count++];
 }
 

@@ -206,13 +206,7 @@ static void check_zone(struct dns_zone *zone, const struct dns_context *context,
 static struct dns_zone *add_zone(struct dns_server_check *out, size_t *capacity,
                                  struct arena *arena, struct dns_zone zone)
 {
-    if (out->zone_count == *capacity) {
-        *capacity = *capacity * 2 + 4;
-        struct dns_zone *larger = arena_new_array(arena, struct dns_zone, *capacity);
-        if (out->zone_count)
-            memcpy(larger, out->zones, out->zone_count * sizeof *larger);
-        out->zones = larger;
-    }
+    arena_reserve(arena, &out->zones, capacity, out->zone_count + 1);
     out->zones[out->zone_count] = zone;
     return &out->zones[out->zone_count++];
 }

@@ -66,14 +66,8 @@ static bool is_outranked(unsigned *best, unsigned rank, bool *is_first)
 
 static void push_failures(struct scrape *scrape, struct failures failures)
 {
-    if (scrape->failure_count == scrape->failure_capacity) {
-        size_t capacity = scrape->failure_capacity ? 2 * scrape->failure_capacity : 16;
-        struct failures *grown = arena_new_array(scrape->arena, struct failures, capacity);
-        for (size_t i = 0; i < scrape->failure_count; i++)
-            grown[i] = scrape->failures[i];
-        scrape->failures = grown;
-        scrape->failure_capacity = capacity;
-    }
+    arena_reserve(scrape->arena, &scrape->failures, &scrape->failure_capacity,
+                  scrape->failure_count + 1);
     scrape->failures[scrape->failure_count++] = failures;
 }
 
