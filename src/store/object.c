@@ -364,6 +364,25 @@ void object_write_uid(const struct object *object, char out[37])
     *at = '\0';
 }
 
+struct value *object_owner_references(struct arena *arena, const struct object *owner,
+                                      bool is_controller)
+{
+    AUTO_BUFFER version = {0};
+    char uid[37];
+    struct value *list = value_make(arena, VALUE_LIST);
+    struct value *reference = value_make(arena, VALUE_MAP);
+    kind_api_version(&version, owner->kind);
+    object_write_uid(owner, uid);
+    value_put_text(arena, reference, "apiVersion", arena_copy_text(arena, version.at));
+    if (is_controller)
+        value_put_bool(arena, reference, "controller", true);
+    value_put_text(arena, reference, "kind", owner->kind->name);
+    value_put(arena, reference, "name", value_make_text(arena, object_name(owner)));
+    value_put_text(arena, reference, "uid", arena_copy_text(arena, uid));
+    value_append(list, reference);
+    return list;
+}
+
 static bool uuid_parse(struct text text, uint8_t out[16])
 {
     char hex[32];

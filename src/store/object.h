@@ -61,6 +61,10 @@ size_t object_octets(const struct object *object); // memory of it
 // hash.
 void object_write_uid(const struct object *object, char out[37]);
 void object_uid_parse(struct text text, uint8_t out[16]);
+// metadata.ownerReferences of what `owner` makes: a list with that one owner, as its controller or
+// as one of several owners.
+struct value *object_owner_references(struct arena *arena, const struct object *owner,
+                                      bool is_controller);
 // resourceVersion as a number, for stores that count; false when it is none.
 bool object_version_number(const struct object *object, uint64_t *out);
 

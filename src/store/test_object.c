@@ -72,6 +72,23 @@ static void uid_reads_back_as_it_was(void **state)
     object_unref(object);
 }
 
+static void owner_references_name_the_owner(void **state)
+{
+    (void)state;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER out = {0};
+    struct object *object = make(www);
+    value_write_json(&out, object_owner_references(arena, object, true));
+    buffer_add_text(&out, "\n");
+    value_write_json(&out, object_owner_references(arena, object, false));
+    assert_string_equal(
+        out.at, "[{\"apiVersion\":\"test.example.org/v1\",\"controller\":true,\"kind\":\"Thing\","
+                "\"name\":\"www\",\"uid\":\"12345678-9abc-4def-8123-456789abcdef\"}]\n"
+                "[{\"apiVersion\":\"test.example.org/v1\",\"kind\":\"Thing\","
+                "\"name\":\"www\",\"uid\":\"12345678-9abc-4def-8123-456789abcdef\"}]");
+    object_unref(object);
+}
+
 static void uid_that_is_no_uuid_is_told_from_others(void **state)
 {
     (void)state;
@@ -175,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(object_holds_metadata_and_bodies),
         cmocka_unit_test(uid_reads_back_as_it_was),
+        cmocka_unit_test(owner_references_name_the_owner),
         cmocka_unit_test(uid_that_is_no_uuid_is_told_from_others),
         cmocka_unit_test(status_does_not_change_the_spec_hash),
         cmocka_unit_test(foreign_status_fields_are_marked_and_left_out_of_the_hash),

@@ -4,31 +4,14 @@
 
 // The ConfigMaps: the Corefile itself, and copies of it to go back to.
 
-static struct value *owner_list(struct reconcile *reconcile)
-{
-    AUTO_BUFFER version = {0};
-    char uid[37];
-    struct arena *arena = reconcile->arena;
-    struct value *list = value_make(arena, VALUE_LIST);
-    struct value *owner = value_make(arena, VALUE_MAP);
-    kind_api_version(&version, &dns_kind);
-    object_write_uid(reconcile->in->subject, uid);
-    value_put_text(arena, owner, "apiVersion", arena_copy_text(arena, version.at));
-    value_put_bool(arena, owner, "controller", true);
-    value_put_text(arena, owner, "kind", dns_kind.name);
-    value_put(arena, owner, "name", value_make_text(arena, reconcile->in->name));
-    value_put_text(arena, owner, "uid", arena_copy_text(arena, uid));
-    value_append(list, owner);
-    return list;
-}
-
 struct value *own_tree(struct reconcile *reconcile)
 {
     struct arena *arena = reconcile->arena;
     struct value *tree = value_make(arena, VALUE_MAP);
     value_put(arena, tree, "metadata.labels[" OPERATOR_LABEL "]",
               value_make_text(arena, reconcile->in->name));
-    value_put(arena, tree, "metadata.ownerReferences", owner_list(reconcile));
+    value_put(arena, tree, "metadata.ownerReferences",
+              object_owner_references(arena, reconcile->in->subject, true));
     return tree;
 }
 

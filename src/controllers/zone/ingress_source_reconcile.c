@@ -146,30 +146,14 @@ static void match(struct reconcile *reconcile)
 
 // ---- children -----------------------------------------------------------------------------------
 
-static struct value *owners_of(const struct reconcile *reconcile)
-{
-    AUTO_BUFFER version = {0};
-    struct value *list = value_make(reconcile->arena, VALUE_LIST);
-    struct value *owner = value_make(reconcile->arena, VALUE_MAP);
-    kind_api_version(&version, &ingress_kind);
-    value_put_text(reconcile->arena, owner, "apiVersion",
-                   arena_copy_text(reconcile->arena, version.at));
-    value_put_text(reconcile->arena, owner, "kind", ingress_kind.name);
-    value_put(reconcile->arena, owner, "name",
-              value_make_text(reconcile->arena, reconcile->in->name));
-    value_put_text(reconcile->arena, owner, "uid", reconcile->uid);
-    value_put(reconcile->arena, owner, "controller", value_make_bool(reconcile->arena, true));
-    value_append(list, owner);
-    return list;
-}
-
 static const struct value *tree_of(const struct reconcile *reconcile,
                                    const struct ingress_source_record *record)
 {
     struct arena *arena = reconcile->arena;
     struct value *tree = value_make(arena, VALUE_MAP);
     value_put_text(arena, tree, "metadata.labels[" RECORD_MADE_LABEL "]", RECORD_MADE_BY);
-    value_put(arena, tree, "metadata.ownerReferences", owners_of(reconcile));
+    value_put(arena, tree, "metadata.ownerReferences",
+              object_owner_references(arena, reconcile->in->subject, true));
     value_put_text(arena, tree, "spec.domainName", record->fqdn);
     value_put_text(arena, tree, "spec.type", record->type);
     value_put_text(arena, tree, "spec.class", "IN");

@@ -247,24 +247,6 @@ static void write_texts(struct reconcile *reconcile)
     }
 }
 
-static const struct value *owners_of(struct reconcile *reconcile)
-{
-    AUTO_BUFFER version = {0};
-    char uid[37];
-    struct value *list = value_make(reconcile->arena, VALUE_LIST);
-    struct value *owner = value_make(reconcile->arena, VALUE_MAP);
-    kind_api_version(&version, &zonefile_kind);
-    object_write_uid(reconcile->in->subject, uid);
-    value_put_text(reconcile->arena, owner, "apiVersion",
-                   arena_copy_text(reconcile->arena, version.at));
-    value_put_text(reconcile->arena, owner, "kind", zonefile_kind.name);
-    value_put(reconcile->arena, owner, "name",
-              value_make_text(reconcile->arena, reconcile->in->name));
-    value_put_text(reconcile->arena, owner, "uid", arena_copy_text(reconcile->arena, uid));
-    value_append(list, owner);
-    return list;
-}
-
 static const struct metadata_change *grant_of(const struct reconcile *reconcile)
 {
     struct metadata_change *grant = arena_new_of(reconcile->arena, struct metadata_change);
@@ -278,7 +260,7 @@ static void want_config_map(struct reconcile *reconcile, const struct value *kep
 {
     struct value *tree = value_make(reconcile->arena, VALUE_MAP);
     value_put(reconcile->arena, tree, "metadata.ownerReferences",
-              value_copy(reconcile->arena, owners_of(reconcile)));
+              object_owner_references(reconcile->arena, reconcile->in->subject, false));
     value_set(tree, TEXT("data"), reconcile->data);
     *decision_add_object(reconcile->out, reconcile->arena) = (struct object_want){
         .key = {&config_map_kind, reconcile->in->namespace_, reconcile->spec.config_map},
