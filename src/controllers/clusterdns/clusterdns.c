@@ -198,20 +198,25 @@ static void note_proof(struct reconcile *reconcile)
     config->proved_count += config->proved_count < DNS_PROVED_MAX;
 }
 
-static void note_refusal(struct reconcile *reconcile)
+void refuse_config(struct reconcile *reconcile, struct text why)
 {
     struct dns_config *config = &reconcile->now.config;
+    config->refused = text_of(arena_copy_text(reconcile->arena, reconcile->id));
+    config->refusal = why;
+    decision_add_event(
+        reconcile->out, true, EVENT_COREFILE_REFUSED,
+        arena_printf(reconcile->arena, "config %s: %.*s", reconcile->id, TEXT_ARGS(why)));
+}
+
+static void note_refusal(struct reconcile *reconcile)
+{
     const char *crash = reconcile->proof.crash;
     bool is_tried = reconcile->mode == MODE_FILE || is_in_place(reconcile);
-    if (reconcile->is_restoring || !config->proved_count || !is_tried ||
-        !is_config_refused(reconcile))
-        return;
-    config->refused = text_of(arena_copy_text(reconcile->arena, reconcile->id));
-    config->refusal =
-        text_of(crash ? crash : "no Pod has loaded it in time, and all run an older one");
-    decision_add_event(reconcile->out, true, EVENT_COREFILE_REFUSED,
-                       arena_printf(reconcile->arena, "config %s: %.*s", reconcile->id,
-                                    TEXT_ARGS(config->refusal)));
+    if (!reconcile->is_restoring && reconcile->now.config.proved_count && is_tried &&
+        is_config_refused(reconcile))
+        refuse_config(
+            reconcile,
+            text_of(crash ? crash : "no Pod has loaded it in time, and all run an older one"));
 }
 
 static void manage(struct reconcile *reconcile)
@@ -220,9 +225,13 @@ static void manage(struct reconcile *reconcile)
     bool is_refused = reconcile->text.at && was_refused(reconcile);
     if (is_refused)
         go_back(reconcile);
-    if (!reconcile->text.at || (is_refused && !reconcile->is_restoring))
+    if (!reconcile->text.at)
         return; // what stands there stays
     prove_config(reconcile);
+    if (is_refused && !reconcile->is_restoring) { // there is none to go back to: so it does here
+        drop_preflights(reconcile);
+        return;
+    }
     if (!reconcile->is_restoring && is_new(reconcile)) {
         if (!is_too_early(reconcile))
             begin_config(reconcile);
@@ -335,7 +344,7 @@ static void want_config_maps(const struct object *subject, struct strings *out)
     dns_status_unpack(out->arena, object_spec(subject), object_managed(subject), &status);
     strings_add(out, SYSTEM_NAMESPACE "/coredns");
     strings_add(out, SYSTEM_NAMESPACE "/coredns-custom");
-    strings_add(out, "%s/dns-" DNS_MAIN_NAME, settings->dns_namespace);
+    strings_add(out, "%s/" WORKLOAD_NAME, settings->dns_namespace);
     if (status.config.id.len)
         add_copies(&status.config, out);
     for (size_t i = 0; i < status.config.bundle_count; i++) {
@@ -345,16 +354,16 @@ static void want_config_maps(const struct object *subject, struct strings *out)
     }
 }
 
-static void want_workload_name(const struct object *subject, struct strings *out)
+static void look_up_workload(const struct object *subject, struct strings *out)
 {
     const struct clusterdns_settings *settings = out->settings;
     (void)subject;
-    strings_add(out, "%s/dns-" DNS_MAIN_NAME, settings->dns_namespace);
+    strings_add(out, "%s/" WORKLOAD_NAME, settings->dns_namespace);
 }
 
 static void want_services(const struct object *subject, struct strings *out)
 {
-    want_workload_name(subject, out);
+    look_up_workload(subject, out);
     strings_add(out, SYSTEM_NAMESPACE "/kube-dns");
 }
 
@@ -379,7 +388,7 @@ static const struct input inputs[INPUTS] = {
                            .is_named = true,
                            .reads_own_writes = true},
     [INPUT_DAEMON_SETS] = {.kind = &daemonset_kind,
-                           .lookup_keys = want_workload_name,
+                           .lookup_keys = look_up_workload,
                            .is_named = true,
                            .reads_own_writes = true},
     [INPUT_DEPLOYMENTS] = {.kind = &deployment_kind,

@@ -6,9 +6,8 @@
 
 enum { DAMPING_S = 40, DEGRADED_PART = 10, MANY_ZONES = 200 };
 
-static const struct condition *set(struct reconcile *reconcile, const char *type,
-                                   enum condition_status status, enum reason reason,
-                                   const char *message)
+static void set(struct reconcile *reconcile, const char *type, enum condition_status status,
+                enum reason reason, const char *message)
 {
     conditions_set(&reconcile->now.conditions, &reconcile->before.conditions,
                    (struct condition){.type = type,
@@ -17,7 +16,6 @@ static const struct condition *set(struct reconcile *reconcile, const char *type
                                       .message = message,
                                       .observed_generation = reconcile->in->subject->generation},
                    reconcile->in->now_ms / 1000);
-    return conditions_find(&reconcile->now.conditions, type);
 }
 
 // The earliest of several times counts.

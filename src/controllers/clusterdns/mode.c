@@ -27,12 +27,6 @@ bool is_left_alone(const struct reconcile *reconcile)
     return reconcile->mode == MODE_FOREIGN || reconcile->mode == MODE_OFF;
 }
 
-const char *workload_name(const struct reconcile *reconcile)
-{
-    (void)reconcile;
-    return "dns-" DNS_MAIN_NAME;
-}
-
 const char *copy_name(const struct reconcile *reconcile, struct text id)
 {
     return arena_printf(reconcile->arena, "%.*s-%.*s", TEXT_ARGS(reconcile->target.name),
@@ -102,7 +96,7 @@ static const struct place {
     const char *name;
     const char *key;
 } places[MODES] = {
-    [MODE_OWNED] = {"dns-" DNS_MAIN_NAME, "Corefile"},
+    [MODE_OWNED] = {WORKLOAD_NAME, "Corefile"},
     [MODE_ADOPTED] = {"coredns", "Corefile"},
     [MODE_IMPORT] = {"coredns-custom", "signpost.server"},
 };
@@ -132,9 +126,8 @@ static struct text running_image(const struct reconcile *reconcile)
 {
     struct daemonset daemonset;
     struct deployment deployment;
-    const struct object *own =
-        find_input_object(reconcile, INPUT_DAEMON_SETS, reconcile->settings->dns_namespace,
-                          text_of(workload_name(reconcile)));
+    const struct object *own = find_input_object(
+        reconcile, INPUT_DAEMON_SETS, reconcile->settings->dns_namespace, TEXT(WORKLOAD_NAME));
     const struct object *theirs =
         find_input_object(reconcile, INPUT_DEPLOYMENTS, SYSTEM_NAMESPACE, TEXT("coredns"));
     if (reconcile->mode == MODE_OWNED && reconcile->settings->image)
@@ -166,7 +159,7 @@ static void find_cluster_ip(struct reconcile *reconcile)
     bool is_own = reconcile->mode == MODE_OWNED;
     const struct object *seen = find_input_object(
         reconcile, INPUT_SERVICES, is_own ? reconcile->settings->dns_namespace : SYSTEM_NAMESPACE,
-        is_own ? text_of(workload_name(reconcile)) : TEXT("kube-dns"));
+        is_own ? TEXT(WORKLOAD_NAME) : TEXT("kube-dns"));
     if (!seen)
         return;
     service_unpack(reconcile->arena, object_spec(seen), &service);

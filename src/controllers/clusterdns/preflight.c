@@ -61,16 +61,6 @@ static void want_pod(struct reconcile *reconcile, const char *name)
     want_object(reconcile, &pod_kind, pod_namespace(reconcile), text_of(name), NULL, tree);
 }
 
-static void refuse_config(struct reconcile *reconcile, struct text message)
-{
-    struct dns_config *config = &reconcile->now.config;
-    config->refused = text_of(arena_copy_text(reconcile->arena, reconcile->id));
-    config->refusal = message.len ? message : TEXT("CoreDNS ended without a word");
-    decision_add_event(reconcile->out, true, EVENT_COREFILE_REFUSED,
-                       arena_printf(reconcile->arena, "config %s: %.*s", reconcile->id,
-                                    TEXT_ARGS(config->refusal)));
-}
-
 static bool is_overdue(struct reconcile *reconcile, const struct object *object)
 {
     int64_t until_s = (int64_t)object->created_s + PENDING_MAX_S;
@@ -97,7 +87,8 @@ enum preflight preflight_config(struct reconcile *reconcile)
     }
     pod_unpack(object_spec(object), &pod);
     if (pod.end.is_known && pod.end.exit_code) {
-        refuse_config(reconcile, pod.end.message);
+        refuse_config(reconcile,
+                      pod.end.message.len ? pod.end.message : TEXT("CoreDNS ended without a word"));
         return PREFLIGHT_FAILED;
     }
     bool is_loaded = pod.is_ready;

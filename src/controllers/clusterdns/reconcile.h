@@ -27,6 +27,8 @@
 #define FORWARD_ANNOTATION ANNOTATION_PREFIX "saved-forward"
 #define SYSTEM_NAMESPACE "kube-system"
 #define BACKEND_NAME "coredns"
+// DaemonSet, Service and ConfigMap of an own CoreDNS.
+#define WORKLOAD_NAME "dns-" DNS_MAIN_NAME
 
 enum { CONFIG_OCTETS_MAX = 900 * 1024 };
 
@@ -107,6 +109,10 @@ struct reconcile {
     struct upstreams upstreams;
 };
 
+// ---- clusterdns.c -------------------------------------------------------------------------------
+// CoreDNS refused the Corefile that is wanted: the status and an event say so.
+void refuse_config(struct reconcile *reconcile, struct text why);
+
 // ---- mode.c -------------------------------------------------------------------------------------
 // Finds out what of the cluster's DNS is ours, and where the Corefile stands.
 void find_mode(struct reconcile *reconcile);
@@ -115,8 +121,6 @@ const struct object *find_input_object(const struct reconcile *reconcile,
                                        struct text name);
 // True if somebody else's operator, or --corefile-mode off, has the cluster's DNS.
 bool is_left_alone(const struct reconcile *reconcile);
-// Name of the workload's objects in our own namespace: "dns-default".
-const char *workload_name(const struct reconcile *reconcile);
 const char *copy_name(const struct reconcile *reconcile, struct text id);
 
 // ---- objects.c ----------------------------------------------------------------------------------

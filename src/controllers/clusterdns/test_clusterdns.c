@@ -468,6 +468,33 @@ static void what_the_first_pod_can_not_load_replaces_nothing(void **state)
     assert_string_equal(now("Degraded"), "False/AsExpected");
 }
 
+static void with_no_config_to_go_back_to_the_file_stays_as_it_is(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    pods_answer("");
+    cluster.settings.preflight = "auto";
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    const char *name = arena_printf(arena, "coredns-preflight-%.8s", config_id());
+    struct stored *pod = find_stored(&pod_kind, "kube-system", name);
+    assert_non_null(pod);
+    value_set(pod->tree, TEXT("status"),
+              quote(arena, "{'phase':'Failed','containerStatuses':[{'name':'dns','state':"
+                           "{'terminated':{'exitCode':1,'message':'no'}}}]}"));
+    touch(pod->tree);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_null(find_stored(&pod_kind, "kube-system", name));
+    assert_string_equal(now("Converged"), "False/Waiting");
+    cluster.now_ms += 3600 * 1000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "Unknown/PodsSilent");
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+}
+
 static void a_pod_that_no_node_takes_is_not_waited_for(void **state)
 {
     (void)state;
@@ -608,6 +635,7 @@ int main(void)
         STORY(the_first_config_needs_no_preflight),
         STORY(one_pod_loads_a_config_before_the_others),
         STORY(what_the_first_pod_can_not_load_replaces_nothing),
+        STORY(with_no_config_to_go_back_to_the_file_stays_as_it_is),
         STORY(a_pod_that_no_node_takes_is_not_waited_for),
         STORY(where_the_file_imports_ours_is_a_key_of_its_own),
         STORY(openshifts_operator_is_left_alone),

@@ -26,7 +26,7 @@ static const struct object *find_own(const struct reconcile *reconcile, enum clu
 
 const struct daemonset *find_workload(struct reconcile *reconcile)
 {
-    const struct object *seen = find_own(reconcile, INPUT_DAEMON_SETS, workload_name(reconcile));
+    const struct object *seen = find_own(reconcile, INPUT_DAEMON_SETS, WORKLOAD_NAME);
     if (!seen)
         return NULL;
     struct daemonset *daemonset = arena_new_of(reconcile->arena, struct daemonset);
@@ -250,7 +250,7 @@ static struct value *template_tree(struct reconcile *reconcile, bool is_rolling)
         value_put_text(arena, template, "metadata.annotations[" CONFIG_ID_ANNOTATION "]",
                        reconcile->id);
     value_set(template, TEXT("spec"),
-              pod_spec_tree(reconcile, reconcile->settings->image, workload_name(reconcile)));
+              pod_spec_tree(reconcile, reconcile->settings->image, WORKLOAD_NAME));
     return template;
 }
 
@@ -306,7 +306,7 @@ static bool has_same_selector(struct reconcile *reconcile, const struct daemonse
 
 static bool has_same_volumes(struct reconcile *reconcile, const struct daemonset *there)
 {
-    struct value *pod = pod_spec_tree(reconcile, "", workload_name(reconcile));
+    struct value *pod = pod_spec_tree(reconcile, "", WORKLOAD_NAME);
     const struct value *volumes = value_find(pod, "volumes");
     size_t at = 0;
     if (value_count(volumes) != there->config_map_count)
@@ -327,14 +327,13 @@ static bool is_as_wanted(struct reconcile *reconcile, const struct daemonset *th
 
 static void keep_daemonset(struct reconcile *reconcile)
 {
-    const char *name = workload_name(reconcile);
-    const struct object *seen = find_own(reconcile, INPUT_DAEMON_SETS, name);
+    const struct object *seen = find_own(reconcile, INPUT_DAEMON_SETS, WORKLOAD_NAME);
     const struct daemonset *there = find_workload(reconcile);
     if (!reconcile->settings->image || (there && is_as_wanted(reconcile, there)))
         return;
     announce_write(reconcile,
-                   want_object(reconcile, &daemonset_kind, own_namespace(reconcile), text_of(name),
-                               seen, daemonset_tree(reconcile, there)),
+                   want_object(reconcile, &daemonset_kind, own_namespace(reconcile),
+                               TEXT(WORKLOAD_NAME), seen, daemonset_tree(reconcile, there)),
                    EVENT_WORKLOAD_CHANGED, seen ? "is changed" : "is made");
 }
 
@@ -359,16 +358,15 @@ static struct value *service_tree(struct reconcile *reconcile)
 // Its addresses stay as they are once it is there.
 static void keep_service(struct reconcile *reconcile)
 {
-    const char *name = workload_name(reconcile);
-    if (find_own(reconcile, INPUT_SERVICES, name))
+    if (find_own(reconcile, INPUT_SERVICES, WORKLOAD_NAME))
         return;
     struct value *tree = service_tree(reconcile);
     if (reconcile->settings->cluster_ip)
         value_put_text(reconcile->arena, tree, "spec.clusterIP", reconcile->settings->cluster_ip);
-    announce_write(
-        reconcile,
-        want_object(reconcile, &service_kind, own_namespace(reconcile), text_of(name), NULL, tree),
-        EVENT_WORKLOAD_CHANGED, "is made");
+    announce_write(reconcile,
+                   want_object(reconcile, &service_kind, own_namespace(reconcile),
+                               TEXT(WORKLOAD_NAME), NULL, tree),
+                   EVENT_WORKLOAD_CHANGED, "is made");
 }
 
 static void keep_account(struct reconcile *reconcile)
@@ -403,10 +401,10 @@ static bool drop(struct reconcile *reconcile, const struct kind *kind, enum clus
 bool drop_workload(struct reconcile *reconcile)
 {
     const struct dns_config *before = &reconcile->before.config;
-    bool is_left = drop(reconcile, &daemonset_kind, INPUT_DAEMON_SETS, workload_name(reconcile));
-    is_left |= drop(reconcile, &service_kind, INPUT_SERVICES, workload_name(reconcile));
+    bool is_left = drop(reconcile, &daemonset_kind, INPUT_DAEMON_SETS, WORKLOAD_NAME);
+    is_left |= drop(reconcile, &service_kind, INPUT_SERVICES, WORKLOAD_NAME);
     is_left |= drop(reconcile, &serviceaccount_kind, INPUT_SERVICE_ACCOUNTS, account_name);
-    is_left |= drop(reconcile, &config_map_kind, INPUT_CONFIG_MAPS, workload_name(reconcile));
+    is_left |= drop(reconcile, &config_map_kind, INPUT_CONFIG_MAPS, WORKLOAD_NAME);
     for (size_t i = 0; i < before->bundle_count; i++)
         is_left |= drop(reconcile, &config_map_kind, INPUT_CONFIG_MAPS,
                         bundle_copy_name(reconcile, before->bundles[i]));
