@@ -136,6 +136,45 @@ def test_older_objects_become_servers(tmp_path):
         "forwardPlugin": {"upstreams": ["1.2.3.4", "5.6.7.8:5353"], "policy": "RoundRobin"}}
 
 
+def test_what_an_object_says_already_stays(tmp_path):
+    code, text, errors = run(tmp_path, "convert", "dns.yaml", dns_yaml=FIRST_DRAFT.replace(
+        "spec:\n", "spec:\n  logLevel: Debug\n  servers:\n"
+        "  - {name: b, zones: [b.example], forwardPlugin: {upstreams: [192.0.2.1]}}\n", 1))
+    assert (code, errors) == (0, "")
+    spec = yaml.safe_load(text)["spec"]
+    assert spec["logLevel"] == "Debug" and "pluginConfig" not in spec
+    assert [each["zones"] for each in spec["servers"]] == [["b.example"], ["foo.com"], ["bar.com"]]
+
+
+def test_files_and_options_that_the_object_has_no_word_for_are_told(tmp_path):
+    code, text, errors = run(tmp_path, "convert", "Corefile", Corefile="""
+a.example {
+    forward . tls://192.0.2.1 {
+        tls_servername dns.a.example
+        tls /etc/ca.pem
+    }
+}
+. {
+    forward . 192.0.2.9 {
+        except b.example
+        max_concurrent 1000
+    }
+}
+""")
+    assert code == 1
+    assert "tls /etc/ca.pem: put that file into a ConfigMap" in errors
+    assert "upstreamResolvers has no except\n" in errors
+    assert "upstreamResolvers has no maxConcurrent\n" in errors
+    assert "upstreamResolvers" in text
+
+
+def test_without_a_cluster_none_is_asked(tmp_path):
+    _, text, _ = run(tmp_path, "render", "dns.yaml", dns_yaml=FIRST_DRAFT)
+    assert "kubernetes cluster.local" in text
+    _, text, _ = run(tmp_path, "render", "--corefile-mode", "file", "dns.yaml")
+    assert "kubernetes" not in text
+
+
 def test_stub_domains_of_kube_dns_become_servers(tmp_path):
     code, text, _ = run(tmp_path, "convert", "kube-dns.yaml", **{"kube-dns_yaml": """
 apiVersion: v1

@@ -14,6 +14,7 @@
 
 struct converting {
     struct arena *arena;
+    struct value *spec;      // of the object, but for the two that follow
     struct value *servers;   // list
     struct value *resolvers; // map; NULL: none
     struct buffer lost;      // what the object can't say, a line each
@@ -35,15 +36,18 @@ static void put_text(struct arena *arena, struct value *map, const char *path, s
 
 // ---- from a Corefile ----------------------------------------------------------------------------
 
-static const char *const policies[] = {"Random", "RoundRobin", "Sequential"};
-
-static void put_transport(struct arena *arena, struct value *map,
+static void put_transport(struct converting *converting, struct value *map,
                           const struct corefile_forward *forward)
 {
+    if (forward->tls_bundle.len)
+        buffer_printf(&converting->lost,
+                      "tls %.*s: put that file into a ConfigMap, key ca-bundle.crt, and name it in "
+                      "transportConfig.tls.caBundle\n",
+                      TEXT_ARGS(forward->tls_bundle));
     if (!forward->uses_tls)
         return;
-    value_put_text(arena, map, "transportConfig.transport", "TLS");
-    put_text(arena, map, "transportConfig.tls.serverName", forward->tls_server_name);
+    value_put_text(converting->arena, map, "transportConfig.transport", "TLS");
+    put_text(converting->arena, map, "transportConfig.tls.serverName", forward->tls_server_name);
 }
 
 static void put_options(struct arena *arena, struct value *map,
@@ -68,18 +72,19 @@ static void put_options(struct arena *arena, struct value *map,
                   texts_of(arena, forward->failover, forward->failover_count));
 }
 
-static struct value *server_of(struct arena *arena, const struct corefile_entry *entry)
+static struct value *server_of(struct converting *converting, const struct corefile_entry *entry)
 {
+    struct arena *arena = converting->arena;
     struct value *server = value_make(arena, VALUE_MAP);
     struct value *forward = value_make(arena, VALUE_MAP);
     put_text(arena, server, "name", entry->zones[0]);
     value_set(server, TEXT("zones"), texts_of(arena, entry->zones, entry->zone_count));
     value_set(forward, TEXT("upstreams"),
               texts_of(arena, entry->forward.upstreams, entry->forward.upstream_count));
-    value_put_text(arena, forward, "policy", policies[entry->forward.policy]);
+    value_put_text(arena, forward, "policy", dns_policies[entry->forward.policy]);
     if (entry->forward.forces_tcp)
         value_put_text(arena, forward, "protocolStrategy", "TCP");
-    put_transport(arena, forward, &entry->forward);
+    put_transport(converting, forward, &entry->forward);
     put_options(arena, forward, &entry->forward);
     value_set(server, TEXT("forwardPlugin"), forward);
     if (entry->cache.positive_s)
@@ -130,6 +135,17 @@ static struct value *resolver_of(struct converting *converting, struct text serv
     return upstream;
 }
 
+// upstreamResolvers has no options.
+static void lose_options(struct converting *converting, const struct corefile_forward *forward)
+{
+    struct value *map = value_make(converting->arena, VALUE_MAP);
+    put_options(converting->arena, map, forward);
+    value_each (option, value_find(map, "options"))
+        buffer_printf(&converting->lost,
+                      "forward of the root block: upstreamResolvers has no %.*s\n",
+                      TEXT_ARGS(option->key));
+}
+
 static void put_resolvers(struct converting *converting, const struct corefile_forward *forward)
 {
     struct arena *arena = converting->arena;
@@ -145,13 +161,15 @@ static void put_resolvers(struct converting *converting, const struct corefile_f
             value_append(upstreams, upstream);
     }
     value_set(converting->resolvers, TEXT("upstreams"), upstreams);
-    value_put_text(arena, converting->resolvers, "policy", policies[forward->policy]);
+    value_put_text(arena, converting->resolvers, "policy", dns_policies[forward->policy]);
     if (forward->forces_tcp)
         value_put_text(arena, converting->resolvers, "protocolStrategy", "TCP");
-    put_transport(arena, converting->resolvers, forward);
+    put_transport(converting, converting->resolvers, forward);
+    lose_options(converting, forward);
 }
 
-// What the root block of a cluster has anyway is no loss.
+// Of the root block only `forward` is read: the operator writes the other plugins of a cluster's
+// root block by itself.
 static void convert_root(struct converting *converting, const struct corefile *corefile,
                          const struct corefile_block *block)
 {
@@ -184,7 +202,7 @@ static void convert_block(struct converting *converting, const struct corefile *
         return;
     }
     if (is_read)
-        value_append(converting->servers, server_of(converting->arena, &entry));
+        value_append(converting->servers, server_of(converting, &entry));
     add_lost(converting, corefile, block, &rest);
 }
 
@@ -223,6 +241,19 @@ static void add_server(struct converting *converting, struct text zone, struct v
     put_text(arena, forward, "policy", policy);
     value_set(server, TEXT("forwardPlugin"), forward);
     value_append(converting->servers, server);
+}
+
+// Of the main object all stays but pluginConfig; of a fragment only what counts.
+static void keep_spec(struct converting *converting, const struct merge_object *object,
+                      const struct value *tree)
+{
+    struct value *spec = value_copy(converting->arena, value_find(tree, "spec"));
+    value_each (server, value_find(spec, "servers"))
+        value_append(converting->servers, value_copy(converting->arena, server));
+    if (!spec || !text_is(object->name, DNS_MAIN_NAME))
+        return;
+    value_remove(spec, "pluginConfig");
+    converting->spec = spec;
 }
 
 static void convert_plugins(struct converting *converting, const struct dns_spec *spec)
@@ -270,8 +301,10 @@ static bool convert_manifests(struct converting *converting, const char *path, s
     struct report report = {.arena = converting->arena};
     struct corefile_manifests manifests = {.arena = converting->arena, .report = &report};
     corefile_manifests_read(&manifests, &path, 1);
-    for (size_t i = 0; i < manifests.count; i++)
+    for (size_t i = 0; i < manifests.count; i++) {
+        keep_spec(converting, &manifests.objects[i], manifests.trees[i]);
         convert_plugins(converting, &manifests.objects[i].spec);
+    }
     for (size_t i = 0; i < manifests.config_map_count; i++)
         convert_kube_dns(converting, manifests.config_maps[i]);
     free(manifests.config_maps);
@@ -292,9 +325,10 @@ static int print(struct converting *converting)
     value_put_text(arena, object, "apiVersion", OPERATOR_GROUP "/v1");
     value_put_text(arena, object, "kind", dns_kind.name);
     value_put_text(arena, object, "metadata.name", DNS_MAIN_NAME);
-    value_put(arena, object, "spec.servers", converting->servers);
+    value_set(converting->spec, TEXT("servers"), converting->servers);
     if (converting->resolvers)
-        value_put(arena, object, "spec.upstreamResolvers", converting->resolvers);
+        value_set(converting->spec, TEXT("upstreamResolvers"), converting->resolvers);
+    value_put(arena, object, "spec", converting->spec);
     value_write_yaml(&text, object, 0);
     if (!print_out(&text, &err))
         return command_fail(1, "%s", err.text);
@@ -315,6 +349,7 @@ static int convert_run(struct invocation *invocation)
 {
     struct error err;
     struct converting converting = {.arena = invocation->arena,
+                                    .spec = value_make(invocation->arena, VALUE_MAP),
                                     .servers = value_make(invocation->arena, VALUE_LIST)};
     if (invocation->argument_count != 1)
         return command_fail(2, "give one file: a manifest, or a Corefile");
@@ -334,8 +369,9 @@ const struct command corefile_convert_command = {
     .summary = "say a Corefile, or older settings, as a DNS object",
     .positional = "PATH",
     .doc = "Prints a DNS object (operator.openshift.io/v1) that forwards as the file says. A file "
-           "*.yaml, *.yml or *.json is a manifest: of a DNS object pluginConfig becomes servers, "
-           "of the ConfigMap kube-dns stubDomains and upstreamNameservers are taken. Any other "
+           "*.yaml, *.yml or *.json is a manifest: of a DNS object pluginConfig becomes servers "
+           "and the rest stays, of the ConfigMap kube-dns stubDomains and upstreamNameservers are "
+           "taken. Any other "
            "file is a Corefile: each server block that forwards becomes an entry of servers, and "
            "the forward of the root block upstreamResolvers. What the object cannot say stands on "
            "stderr.\n"

@@ -13,6 +13,7 @@
 
 struct entry { // a DNS object
     struct merge_object object;
+    const struct value *tree;
     struct text created; // creationTimestamp; absent: none
     struct spot place;
     size_t number; // in which it was read
@@ -38,6 +39,7 @@ static void take_object(struct reading *reading, const struct document *document
     struct entry *entry = &reading->entries[reading->count];
     *entry = (struct entry){
         .object = {.name = value_text_at(tree, "metadata.name")},
+        .tree = tree,
         .created = value_text_at(tree, "metadata.creationTimestamp"),
         .place = place_in(tree, "spec", arena_copy_text(arena, reading->path)),
         .number = reading->count++,
@@ -116,8 +118,11 @@ void corefile_manifests_read(struct corefile_manifests *manifests, const char *c
     if (reading.count)
         qsort(reading.entries, reading.count, sizeof *reading.entries, compare_entries);
     manifests->objects = arena_new_array(manifests->arena, struct merge_object, reading.count + 1);
-    for (size_t i = 0; i < reading.count; i++)
+    manifests->trees = arena_new_array(manifests->arena, const struct value *, reading.count + 1);
+    for (size_t i = 0; i < reading.count; i++) {
+        manifests->trees[i] = reading.entries[i].tree;
         manifests->objects[manifests->count++] = reading.entries[i].object;
+    }
     manifests->unreadable_count = files.unreadable_count;
     free(reading.entries);
     manifest_files_done(&files);
@@ -168,14 +173,6 @@ static void report_texts(struct corefile_manifests *manifests, const struct merg
     }
 }
 
-static struct text metrics_address(const struct clusterdns_settings *settings,
-                                   enum corefile_layout layout)
-{
-    if (settings->metrics_address)
-        return text_of(settings->metrics_address);
-    return layout == COREFILE_OPENSHIFT ? TEXT("127.0.0.1:9153") : TEXT(":9153");
-}
-
 static struct coredns_version version_of(const struct clusterdns_settings *settings)
 {
     struct coredns_version version = coredns_newest;
@@ -198,22 +195,16 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
         return error_set(err, FAULT_SPEC, NULL,
                          "the manifests have no DNS object of the name " DNS_MAIN_NAME);
     const struct bundles bundles = {manifests, settings->ca_namespace};
-    enum corefile_layout layout =
-        strcmp(settings->layout, "openshift") ? COREFILE_PLAIN : COREFILE_OPENSHIFT;
-    struct text *ip = arena_new_of(manifests->arena, struct text);
-    *ip = text_of(settings->cluster_ip);
-    const struct merge_settings merge_settings = {
-        .layout = layout,
-        .port = (uint16_t)settings->dns_port,
-        .metrics_address = metrics_address(settings, layout),
-        .context = {.cluster_domain = text_of(settings->cluster_domain ? settings->cluster_domain
-                                                                       : "cluster.local"),
-                    .cluster_ips = ip,
-                    .cluster_ip_count = ip->len > 0,
-                    .has_version = true,
-                    .version = version_of(settings)},
-        .bundles = {&bundles, find_bundle},
-    };
+    bool is_openshift = !strcmp(settings->layout, "openshift");
+    bool has_cluster = !settings->corefile_path && strcmp(settings->mode, "file") != 0;
+    struct text cluster_ip = text_of(settings->cluster_ip);
+    struct merge_settings merge_settings = merge_settings_of(
+        settings, is_openshift ? COREFILE_OPENSHIFT : COREFILE_PLAIN, has_cluster);
+    merge_settings.context.cluster_ips = &cluster_ip;
+    merge_settings.context.cluster_ip_count = cluster_ip.len > 0;
+    merge_settings.context.has_version = true;
+    merge_settings.context.version = version_of(settings);
+    merge_settings.bundles = (struct merge_bundles){&bundles, find_bundle};
     size_t count = settings->has_fragments ? manifests->count : 1;
     dns_merge(manifests->arena, &merge_settings, manifests->objects, count, out);
     manifests->count = count;

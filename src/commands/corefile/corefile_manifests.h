@@ -10,6 +10,7 @@ struct corefile_manifests {
     struct arena *arena;
     struct report *report;        // what is wrong with files and entries
     struct merge_object *objects; // in the order in which their zones count
+    const struct value **trees;   // of the same objects, whole
     size_t count;
     const struct value **config_maps; // whole objects
     size_t config_map_count;
@@ -19,8 +20,8 @@ struct corefile_manifests {
 // Reads the files and folders that the command was given. Documents of other kinds are passed over.
 void corefile_manifests_read(struct corefile_manifests *manifests, const char *const *paths,
                              size_t count);
-// What they come to, by the settings of the invocation, whose command has settings. Entries that
-// are refused are reported. False: there is no object, or an option is wrong.
+// Merges the objects by the settings of the invocation, whose command has those of the controller.
+// Entries that are refused are reported. False: there is no object, or an option is wrong.
 bool corefile_manifests_merge(struct corefile_manifests *manifests,
                               const struct invocation *invocation, struct merged *out,
                               struct error *err);

@@ -77,13 +77,8 @@ static struct corefile_entry *add_entry(struct merging *merging)
 
 static enum forward_policy policy_of(struct text policy, enum forward_policy fallback)
 {
-    static const char *const policies[] = {
-        [FORWARD_RANDOM] = "Random",
-        [FORWARD_ROUND_ROBIN] = "RoundRobin",
-        [FORWARD_SEQUENTIAL] = "Sequential",
-    };
-    for (size_t i = 0; i < COUNT_OF(policies); i++)
-        if (text_is(policy, policies[i]))
+    for (size_t i = 0; i < FORWARD_POLICIES; i++)
+        if (text_is(policy, dns_policies[i]))
             return (enum forward_policy)i;
     return fallback;
 }
@@ -577,5 +572,19 @@ void dns_merge(struct arena *arena, const struct merge_settings *settings,
         .entries = merging.entries,
         .entry_count = merging.entry_count,
         .root = root,
+    };
+}
+
+struct merge_settings merge_settings_of(const struct clusterdns_settings *settings,
+                                        enum corefile_layout layout, bool has_cluster)
+{
+    const char *metrics = layout == COREFILE_OPENSHIFT ? "127.0.0.1:9153" : ":9153";
+    const char *domain = has_cluster ? "cluster.local" : "";
+    return (struct merge_settings){
+        .layout = layout,
+        .port = (uint16_t)settings->dns_port,
+        .metrics_address = text_of(settings->metrics_address ? settings->metrics_address : metrics),
+        .context = {.cluster_domain =
+                        text_of(settings->cluster_domain ? settings->cluster_domain : domain)},
     };
 }

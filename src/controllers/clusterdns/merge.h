@@ -1,5 +1,6 @@
 #pragma once
 
+#include "controllers/clusterdns/clusterdns_controller.h"
 #include "dns/corefile/corefile.h"
 #include "dns/corefile/render.h"
 #include "kinds/dns/dns_kind.h"
@@ -35,6 +36,11 @@ struct merge_settings {
     const void *foreign_context;
     const struct corefile *live; // what runs now, for entries that turned bad; or NULL
 };
+
+// What the settings of the controller say of it: layout, port, metrics_address and cluster_domain.
+// A CoreDNS without a cluster has no domain unless one is given.
+struct merge_settings merge_settings_of(const struct clusterdns_settings *settings,
+                                        enum corefile_layout layout, bool has_cluster);
 
 struct merge_outcome { // of one object
     size_t first_forwarder;

@@ -197,35 +197,25 @@ static enum bundle_state find_bundle(const void *context, struct text name, stru
 
 // ---- merging ------------------------------------------------------------------------------------
 
-static struct text metrics_address(const struct reconcile *reconcile, enum corefile_layout layout)
+static struct merge_settings settings_of(const struct reconcile *reconcile)
 {
-    const char *given = reconcile->settings->metrics_address;
-    return text_of(given ? given : layout == COREFILE_OPENSHIFT ? "127.0.0.1:9153" : ":9153");
+    bool is_openshift =
+        reconcile->mode == MODE_OWNED && !strcmp(reconcile->settings->layout, "openshift");
+    struct merge_settings settings =
+        merge_settings_of(reconcile->settings, is_openshift ? COREFILE_OPENSHIFT : COREFILE_PLAIN,
+                          reconcile->mode != MODE_FILE);
+    settings.context.cluster_ips = &reconcile->cluster_ip;
+    settings.context.cluster_ip_count = reconcile->cluster_ip.len > 0;
+    settings.context.has_version = reconcile->has_version;
+    settings.context.version = reconcile->version;
+    settings.bundles = (struct merge_bundles){.context = reconcile, .find = find_bundle};
+    settings.live = reconcile->live;
+    return settings;
 }
 
 struct text cluster_domain(const struct reconcile *reconcile)
 {
-    const char *given = reconcile->settings->cluster_domain;
-    return text_of(given ? given : reconcile->mode == MODE_FILE ? "" : "cluster.local");
-}
-
-static struct merge_settings settings_of(struct reconcile *reconcile)
-{
-    bool is_openshift =
-        reconcile->mode == MODE_OWNED && !strcmp(reconcile->settings->layout, "openshift");
-    enum corefile_layout layout = is_openshift ? COREFILE_OPENSHIFT : COREFILE_PLAIN;
-    return (struct merge_settings){
-        .layout = layout,
-        .port = (uint16_t)reconcile->settings->dns_port,
-        .metrics_address = metrics_address(reconcile, layout),
-        .context = {.cluster_domain = cluster_domain(reconcile),
-                    .cluster_ips = &reconcile->cluster_ip,
-                    .cluster_ip_count = reconcile->cluster_ip.len > 0,
-                    .has_version = reconcile->has_version,
-                    .version = reconcile->version},
-        .bundles = {.context = reconcile, .find = find_bundle},
-        .live = reconcile->live,
-    };
+    return settings_of(reconcile).context.cluster_domain;
 }
 
 static void merge_objects(struct reconcile *reconcile, const struct merge_settings *settings)

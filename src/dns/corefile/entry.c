@@ -97,9 +97,8 @@ static bool read_uint32(struct text text, uint32_t *out)
 
 static bool read_policy(struct reader *reader, struct line line)
 {
-    static const char *const policies[] = {"random", "round_robin", "sequential"};
-    for (size_t i = 0; line.count == 1 && i < COUNT_OF(policies); i++)
-        if (text_is(line.items[0], policies[i])) {
+    for (size_t i = 0; line.count == 1 && i < FORWARD_POLICIES; i++)
+        if (text_is(line.items[0], forward_policy_names[i])) {
             reader->entry->forward.policy = (enum forward_policy)i;
             return true;
         }

@@ -5,7 +5,11 @@
 enum { INDENT = 4, BUFSIZE = 1232, DENIAL_CAPACITY = 9984, LAMEDUCK_S = 20 };
 
 const char corefile_no_id[CONFIG_ID_LEN + 1] = "0000000000000000";
-static const char *const policies[] = {"random", "round_robin", "sequential"};
+const char *const forward_policy_names[FORWARD_POLICIES] = {
+    [FORWARD_RANDOM] = "random",
+    [FORWARD_ROUND_ROBIN] = "round_robin",
+    [FORWARD_SEQUENTIAL] = "sequential",
+};
 static const char *const classes[] = {"class error", "class denial error", "class all"};
 
 static void line(struct buffer *out, unsigned level, const char *format, ...)
@@ -87,7 +91,7 @@ void corefile_render_forward(struct buffer *out, const struct corefile_forward *
                       TEXT_ARGS(forward->upstreams[i]));
     buffer_add_text(out, " {\n");
     render_tls(out, forward, level + 1);
-    line(out, level + 1, "policy %s", policies[forward->policy]);
+    line(out, level + 1, "policy %s", forward_policy_names[forward->policy]);
     if (forward->forces_tcp)
         line(out, level + 1, "force_tcp");
     render_additions(out, forward, level + 1);

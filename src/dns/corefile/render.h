@@ -12,7 +12,14 @@ enum corefile_layout {
     COREFILE_PLAIN,     // ours
     COREFILE_OPENSHIFT, // octet for octet what OpenShift's operator writes
 };
-enum forward_policy { FORWARD_RANDOM, FORWARD_ROUND_ROBIN, FORWARD_SEQUENTIAL };
+enum forward_policy {
+    FORWARD_RANDOM,
+    FORWARD_ROUND_ROBIN,
+    FORWARD_SEQUENTIAL,
+    FORWARD_POLICIES,
+};
+// Of CoreDNS: "random", "round_robin", "sequential".
+extern const char *const forward_policy_names[FORWARD_POLICIES];
 enum corefile_log_level { COREFILE_LOG_NORMAL, COREFILE_LOG_DEBUG, COREFILE_LOG_TRACE };
 
 // How queries go on to other servers.

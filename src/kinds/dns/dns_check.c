@@ -105,10 +105,11 @@ static void check_choice(struct text text, const char *const *words, const char 
         dns_add_fault(faults, reason, path, "must be %s", which);
 }
 
+const char *const dns_policies[] = {"Random", "RoundRobin", "Sequential", NULL};
+
 void dns_check_policy(struct text policy, const char *path, struct dns_faults *faults)
 {
-    static const char *const policies[] = {"Random", "RoundRobin", "Sequential", NULL};
-    check_choice(policy, policies, "Random, RoundRobin or Sequential", REASON_INVALID_POLICY,
+    check_choice(policy, dns_policies, "Random, RoundRobin or Sequential", REASON_INVALID_POLICY,
                  join_path(faults, path, "policy"), faults);
 }
 

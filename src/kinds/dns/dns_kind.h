@@ -156,6 +156,9 @@ const struct dns_fault *dns_check_resolvers(const struct dns_resolvers *resolver
 // Reports that another entry, which `winner` describes, has the zone already.
 void dns_report_duplicate(struct dns_zone *zone, const char *winner, struct dns_faults *faults);
 
+// "Random", "RoundRobin", "Sequential", NULL: in the order of enum forward_policy.
+extern const char *const dns_policies[];
+
 // Who forwards which zone: the first to name one has it.
 struct dns_owners;
 struct dns_owners *dns_owners_new(void);
