@@ -298,8 +298,12 @@ static void what_is_remembered_is_limited(void **state)
 {
     (void)state;
     struct failing *failing = failing_new();
-    for (int i = 0; i < 2 * FAILING_MAX; i++)
+    const int servers = FAILING_MAX - 100;
+    for (int i = 0; i < servers; i++)
         assert_string_equal(note(failing, arena_printf(arena, "s%d", i), "u", 1, 1000), "[]");
+    const char *last = arena_printf(arena, "s%d", servers - 1);
+    assert_string_equal(note(failing, last, "u", 2, 2000), "[\"u\"]");
+    assert_string_equal(note(failing, "s0", "u", 2, 2000), "[]"); // as if it were seen first
     failing_free(failing);
 }
 
