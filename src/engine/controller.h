@@ -427,7 +427,7 @@ struct decision {
         const char *reason;
         const char *text;
     } obstacle;
-    int64_t wake_ms;    // Unix ms; 0: only when something changes
+    int64_t wake_ms;    // Unix ms, see decision_wake_at(); 0: only when something changes
     struct error fault; // for metrics and the key's result; claims retry by themselves
     // Metrics: the class and the reason under which this key counts; NULL: it does not. They may
     // live as long as the arena.
@@ -441,6 +441,8 @@ struct question *decision_add_question(struct decision *decision, struct arena *
 struct object_want *decision_add_object(struct decision *decision, struct arena *arena);
 void decision_add_event(struct decision *decision, bool is_warning, const char *reason,
                         const char *text);
+// The subject is reconciled again then, whatever happens. The earliest of several times counts.
+void decision_wake_at(struct decision *decision, int64_t unix_ms);
 
 // A setting of a controller: a flag of `signpost run` (and its environment variable and file key).
 // Two controllers that name the same one share it. The value lands at `offset` of the settings

@@ -44,6 +44,12 @@ void decision_add_event(struct decision *decision, bool is_warning, const char *
             (struct decision_event){is_warning, reason, text};
 }
 
+void decision_wake_at(struct decision *decision, int64_t unix_ms)
+{
+    if (!decision->wake_ms || unix_ms < decision->wake_ms)
+        decision->wake_ms = unix_ms;
+}
+
 void decision_done(struct decision *decision)
 {
     for (size_t i = 0; i < decision->backend_count; i++) {

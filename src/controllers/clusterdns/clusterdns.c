@@ -10,7 +10,7 @@ enum { DEBOUNCE_S = 1, SHA256_OCTETS = 32 };
 
 // ---- which Corefile -----------------------------------------------------------------------------
 
-// What this one was told last goes on, until something else is.
+// The status begins as it was before: what nothing changes below stays in it.
 static void carry_over(struct reconcile *reconcile)
 {
     reconcile->now.config = reconcile->before.config;
@@ -102,14 +102,14 @@ static void begin_config(struct reconcile *reconcile)
                                         reconcile->settings->corefile_path));
 }
 
-// Changes within a second are one.
+// Changes within DEBOUNCE_S are written together.
 static bool is_too_early(struct reconcile *reconcile)
 {
     int64_t begins_ms = (reconcile->before.config.since_s + DEBOUNCE_S) * 1000;
     if (!reconcile->before.config.id.len || reconcile->in->now_ms >= begins_ms ||
         reconcile->in->now_ms < reconcile->before.config.since_s * 1000)
         return false;
-    reconcile->out->wake_ms = begins_ms;
+    decision_wake_at(reconcile->out, begins_ms);
     return true;
 }
 

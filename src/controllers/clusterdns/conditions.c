@@ -18,13 +18,6 @@ static void set(struct reconcile *reconcile, const char *type, enum condition_st
                    reconcile->in->now_ms / 1000);
 }
 
-// The earliest of several times counts.
-static void wake_at(struct reconcile *reconcile, int64_t unix_ms)
-{
-    if (!reconcile->out->wake_ms || unix_ms < reconcile->out->wake_ms)
-        reconcile->out->wake_ms = unix_ms;
-}
-
 // ---- what runs ----------------------------------------------------------------------------------
 
 // A workload as the conditions see it: our DaemonSet or their Deployment.
@@ -105,14 +98,14 @@ static void explain_progress(struct reconcile *reconcile, const struct workload 
                                       (long long)workload->updated, (long long)workload->desired));
 }
 
-// True while a number of Pods that was right a moment ago is not: it may be back in another.
+// Pods come and go: a condition that was False turns True only after DAMPING_S.
 static bool is_damped(struct reconcile *reconcile, const char *type)
 {
     const struct condition *before = conditions_find(&reconcile->before.conditions, type);
     int64_t now_s = reconcile->in->now_ms / 1000;
     if (!before || before->status != CONDITION_FALSE || now_s - before->transition_s > DAMPING_S)
         return false;
-    wake_at(reconcile, (before->transition_s + DAMPING_S + 1) * 1000);
+    decision_wake_at(reconcile->out, (before->transition_s + DAMPING_S + 1) * 1000);
     return true;
 }
 
@@ -267,7 +260,8 @@ static void report_converged(struct reconcile *reconcile)
         set(reconcile, "Converged", CONDITION_TRUE, REASON_CONVERGED,
             arena_printf(arena, "all Pods of CoreDNS run config %s", reconcile->id));
     else if (!is_past_deadline(reconcile)) {
-        wake_at(reconcile, reconcile->now.config.since_s * 1000 + reconcile->settings->deadline_ms);
+        decision_wake_at(reconcile->out,
+                         reconcile->now.config.since_s * 1000 + reconcile->settings->deadline_ms);
         set(reconcile, "Converged", CONDITION_FALSE, REASON_WAITING,
             arena_printf(arena, "not all Pods of CoreDNS run config %s yet", reconcile->id));
     } else if (proof->old)

@@ -12,7 +12,7 @@ static const char *good_path(const struct reconcile *reconcile)
     return arena_printf(reconcile->arena, "%s.good", reconcile->settings->corefile_path);
 }
 
-// Has the file read, or made to hold the text. NULL: there is no answer yet.
+// Asks the provider to read the file, or with a text to write it. NULL: there is no answer yet.
 static const struct answer_view *ask_file(struct reconcile *reconcile, const char *path,
                                           struct text text)
 {

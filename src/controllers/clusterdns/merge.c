@@ -295,7 +295,7 @@ static struct text name_in_file(const struct merging *merging, const struct dns_
     return is_verbatim(merging) ? zone->source : zone->name;
 }
 
-// As OpenShift writes it, a network stands once.
+// OpenShift writes a network once, where we list each of its reverse zones.
 static bool is_repeated(const struct merging *merging, const struct dns_server_check *check,
                         size_t at)
 {

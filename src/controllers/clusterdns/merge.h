@@ -37,8 +37,8 @@ struct merge_settings {
     const struct corefile *live; // what runs now, for entries that turned bad; or NULL
 };
 
-// What the settings of the controller say of it: layout, port, metrics_address and cluster_domain.
-// A CoreDNS without a cluster has no domain unless one is given.
+// Takes layout, port, metrics_address and cluster_domain from the settings of the controller. A
+// CoreDNS without a cluster has no domain unless one is given.
 struct merge_settings merge_settings_of(const struct clusterdns_settings *settings,
                                         enum corefile_layout layout, bool has_cluster);
 

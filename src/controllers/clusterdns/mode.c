@@ -73,7 +73,8 @@ static struct text system_corefile(const struct reconcile *reconcile)
     return text.at ? text : TEXT("");
 }
 
-// What it was before stays: a ConfigMap that an upgrade replaces is gone for a moment.
+// The mode of before stays while no Corefile is there: an upgrade may remove its ConfigMap for a
+// moment.
 static enum mode mode_by_itself(const struct reconcile *reconcile)
 {
     enum mode before = mode_named(reconcile->before.config.mode);

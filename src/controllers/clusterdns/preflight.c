@@ -40,7 +40,7 @@ static const char *image_of(struct reconcile *reconcile)
                : NULL;
 }
 
-// Nothing is lost where no Pod runs that something could be taken from.
+// Where no Pod runs yet, a Corefile that CoreDNS refuses takes nothing away: it needs no preflight.
 static bool is_called_for(struct reconcile *reconcile)
 {
     const struct proof *proof = &reconcile->proof;
@@ -70,7 +70,7 @@ static bool is_overdue(struct reconcile *reconcile, const struct object *object)
                            "linter says has to do");
         return true;
     }
-    reconcile->out->wake_ms = until_s * 1000;
+    decision_wake_at(reconcile->out, until_s * 1000);
     return false;
 }
 

@@ -170,7 +170,7 @@ bool is_past_deadline(const struct reconcile *reconcile)
     return reconcile->in->now_ms >= since_ms + reconcile->settings->deadline_ms;
 }
 
-// Silence alone proves nothing.
+// Pods that do not answer at all are no proof: port 53 may be closed to us.
 bool is_config_refused(const struct reconcile *reconcile)
 {
     const struct proof *proof = &reconcile->proof;

@@ -165,7 +165,7 @@ struct text good_file_text(struct reconcile *reconcile); // absent: none, or not
 // ---- workload.c ---------------------------------------------------------------------------------
 void want_workload(struct reconcile *reconcile);
 const struct daemonset *find_workload(struct reconcile *reconcile);
-// Is there a copy of those authorities in our namespace?
+// True if our namespace has a copy of that ConfigMap of authorities.
 bool has_bundle_copy(const struct reconcile *reconcile, struct text name);
 // Removes all of it. True if something is there still.
 bool drop_workload(struct reconcile *reconcile);
@@ -173,8 +173,8 @@ bool drop_workload(struct reconcile *reconcile);
 struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, const char *config_map);
 
 // ---- preflight.c --------------------------------------------------------------------------------
-// Has one Pod loaded the Corefile that is wanted? FAILED: CoreDNS refused it, as the status says
-// now.
+// Lets one Pod load the Corefile that is wanted. FAILED: CoreDNS refused it, and the status says
+// so.
 enum preflight { PREFLIGHT_PASSED, PREFLIGHT_WAITING, PREFLIGHT_FAILED };
 enum preflight preflight_config(struct reconcile *reconcile);
 // Removes the Pods that are needed no longer.
@@ -189,7 +189,7 @@ bool is_past_deadline(const struct reconcile *reconcile);
 bool is_config_refused(const struct reconcile *reconcile);
 
 // ---- upstreams.c --------------------------------------------------------------------------------
-// Once all Pods run the Corefile that is wanted.
+// Reads the metrics of the Pods, once all of them run the Corefile that is wanted.
 void look_at_upstreams(struct reconcile *reconcile);
 
 // ---- conditions.c -------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ struct owned {
     size_t count;
 };
 
-// What decides whether a zone is somebody else's.
+// For foreign_owner(): the file, and what in it is ours.
 struct foreign {
     struct reconcile *reconcile;
     const struct corefile *corefile; // where it may stand; NULL: nowhere

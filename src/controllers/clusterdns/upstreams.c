@@ -46,7 +46,7 @@ static void add_failing(struct looking *looking, struct text upstream)
         looking->failing[looking->failing_count++] = upstream;
 }
 
-// Without a turn an earlier answer is still seen.
+// Only as many Pods are asked at a time; of the others the last answer counts.
 static void look_at(struct looking *looking, const char *host)
 {
     struct reconcile *reconcile = looking->reconcile;
@@ -91,6 +91,6 @@ void look_at_upstreams(struct reconcile *reconcile)
     for (size_t i = 0; i < proof->host_count; i++)
         look_at(&looking, proof->hosts[i]);
     if (looking.total > PODS_A_MINUTE)
-        reconcile->out->wake_ms = (reconcile->in->now_ms / MINUTE_MS + 1) * MINUTE_MS;
+        decision_wake_at(reconcile->out, (reconcile->in->now_ms / MINUTE_MS + 1) * MINUTE_MS);
     note_outcome(&looking);
 }

@@ -355,7 +355,8 @@ static struct value *service_tree(struct reconcile *reconcile)
     return tree;
 }
 
-// Its addresses stay as they are once it is there.
+// A Service that is there is left as it is: a change of its addresses would cost all Pods their
+// DNS.
 static void keep_service(struct reconcile *reconcile)
 {
     if (find_own(reconcile, INPUT_SERVICES, WORKLOAD_NAME))

@@ -54,7 +54,7 @@ void announce_write(struct reconcile *reconcile, struct object_want *want, const
 
 // ---- the Corefile -------------------------------------------------------------------------------
 
-// One that is null is not to be there.
+// An annotation that is wanted as null must not be there.
 static bool has_annotations(const struct reconcile *reconcile)
 {
     const struct config_map *map = &reconcile->target.map;
@@ -103,7 +103,7 @@ static const struct object *find_copy(const struct reconcile *reconcile, struct 
         text_of(copy_name(reconcile, id)));
 }
 
-// What goes with the Corefile in its ConfigMap.
+// Annotations that a copy keeps, too: they belong to the text.
 static const char *const kept_annotations[] = {CONFIG_ID_ANNOTATION, ZONES_ANNOTATION,
                                                FORWARD_ANNOTATION};
 
@@ -158,7 +158,7 @@ static void drop_copy(struct reconcile *reconcile, struct text id)
                     text_of(copy_name(reconcile, id)), copy, NULL);
 }
 
-// Those that the status names no more. They are looked up by the status that is left behind.
+// Removes copies that the status of before names and the new one does not.
 void drop_copies(struct reconcile *reconcile)
 {
     const struct dns_config *before = &reconcile->before.config;

@@ -248,7 +248,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
                                                    message_of(&reconcile, phase)};
     out->approval = approval_of(&reconcile);
     if (phase == DNSPLAN_PENDING)
-        out->wake_ms = expires_ms(&reconcile);
+        decision_wake_at(out, expires_ms(&reconcile));
     report_phase(&reconcile, phase, out);
 }
 

@@ -192,12 +192,6 @@ int64_t record_orphan_ms(const struct record_reconcile *reconcile)
            reconcile->settings.orphan_after_ms;
 }
 
-void record_wake_at(struct record_reconcile *reconcile, int64_t unix_ms)
-{
-    if (!reconcile->out->wake_ms || unix_ms < reconcile->out->wake_ms)
-        reconcile->out->wake_ms = unix_ms;
-}
-
 // ---- opening ------------------------------------------------------------------------------------
 
 static void read_class(struct record_reconcile *reconcile)

@@ -51,7 +51,7 @@ void record_report_waiting(struct record_reconcile *reconcile, const struct reco
                       arena_printf(reconcile->arena, "%s has not answered yet",
                                    record_copy_text(reconcile, reconcile->server)));
     else
-        record_wake_at(reconcile, since_ms + next_look_ms(waited_ms));
+        decision_wake_at(reconcile->out, since_ms + next_look_ms(waited_ms));
 }
 
 // ---- what stood at an old key before a change that deletes first --------------------------------
@@ -290,7 +290,7 @@ static void warn_of_replacement(struct record_reconcile *reconcile, struct recor
 static bool refuse_to_replace(struct record_reconcile *reconcile, struct record_key *wanted,
                               const struct record_set *found)
 {
-    record_wake_at(reconcile, (wanted->receipt->settled_s + LOOK_REFUSED_S) * 1000);
+    decision_wake_at(reconcile->out, (wanted->receipt->settled_s + LOOK_REFUSED_S) * 1000);
     record_report(reconcile, REASON_CONFLICT,
                   arena_printf(reconcile->arena,
                                "%s is not ours: %.*s stands there, and DNSClass %.*s has the "

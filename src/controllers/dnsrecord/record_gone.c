@@ -148,7 +148,7 @@ static bool remove_key(struct record_reconcile *reconcile, struct record_key *ke
         return true;
     }
     if (why && reconcile->snapshot->now_ms < record_orphan_ms(reconcile))
-        record_wake_at(reconcile, record_orphan_ms(reconcile));
+        decision_wake_at(reconcile->out, record_orphan_ms(reconcile));
     if (record_has_failed(key))
         record_report_failure(reconcile, key->receipt, "deletion: ");
     else if (why && !reconcile->reported.attempt && !goes_on_lingering(reconcile, key))

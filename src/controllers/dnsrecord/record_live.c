@@ -136,7 +136,7 @@ static bool may_give_up(struct record_reconcile *reconcile, const struct record_
     int64_t until_ms = record_orphan_ms(reconcile);
     if (reconcile->snapshot->now_ms >= until_ms)
         return true;
-    record_wake_at(reconcile, until_ms);
+    decision_wake_at(reconcile->out, until_ms);
     return false;
 }
 

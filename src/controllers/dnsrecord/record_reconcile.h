@@ -135,8 +135,6 @@ const char *record_key_place(const struct record_reconcile *reconcile,
 // Until when class and Secret are waited for: orphan-after from the deletion of the object or the
 // start of the process, whichever is later. Unix ms.
 int64_t record_orphan_ms(const struct record_reconcile *reconcile);
-// Decides again then at the latest.
-void record_wake_at(struct record_reconcile *reconcile, int64_t unix_ms);
 
 // ---- record_live.c, record_gone.c ---------------------------------------------------------------
 

@@ -105,12 +105,6 @@ static void add_troubles(struct reconcile *reconcile)
     }
 }
 
-static void wake_by(struct reconcile *reconcile, int64_t wake_ms)
-{
-    if (!reconcile->out->wake_ms || wake_ms < reconcile->out->wake_ms)
-        reconcile->out->wake_ms = wake_ms;
-}
-
 static bool has_text(const struct value *list, struct text text)
 {
     value_each (item, list)
@@ -144,8 +138,8 @@ static void add_dangling(struct reconcile *reconcile, const struct claim_want *w
     if (is_dangling)
         problems_add(&reconcile->problems, "TargetsMissing", "%s", text);
     if (!is_known || is_dangling)
-        wake_by(reconcile,
-                reconcile->in->now_ms + 1000 * reconcile->targets->verify_s + LIST_LATE_MS);
+        decision_wake_at(reconcile->out, reconcile->in->now_ms +
+                                             1000 * reconcile->targets->verify_s + LIST_LATE_MS);
 }
 
 static void add_outcomes(struct reconcile *reconcile)
@@ -171,7 +165,7 @@ static bool is_under_way(struct reconcile *reconcile, const struct claim_want *w
     int64_t until_ms = receipt->since_ms + PATIENCE_MS;
     if (!receipt->since_ms || until_ms <= reconcile->in->now_ms)
         return false;
-    wake_by(reconcile, until_ms);
+    decision_wake_at(reconcile->out, until_ms);
     return true;
 }
 

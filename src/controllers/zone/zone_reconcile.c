@@ -207,7 +207,7 @@ static void recall_last_good(struct reconcile *reconcile)
         return;
     }
     if (!reconcile->in->whole) {
-        reconcile->out->wake_ms = reconcile->in->now_ms + READ_AGAIN_MS;
+        decision_wake_at(reconcile->out, reconcile->in->now_ms + READ_AGAIN_MS);
         return;
     }
     zone_status_decode(reconcile->arena, reconcile->in->whole, &whole);
@@ -356,7 +356,7 @@ static void put_servers(struct reconcile *reconcile)
 {
     bool is_early = is_on_its_way(reconcile);
     if (is_early)
-        reconcile->out->wake_ms = patience_ends_ms(reconcile);
+        decision_wake_at(reconcile->out, patience_ends_ms(reconcile));
     if (!is_early && are_servers_of_group(reconcile)) {
         list_servers(reconcile);
         return;
