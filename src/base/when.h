@@ -23,7 +23,7 @@ bool when_parse_http(struct text text, int64_t *unix_s);
 
 // Go duration syntax ("300ms", "1h30m", "-1.5h", "0") to milliseconds, rounded toward zero.
 bool duration_parse(struct text text, int64_t *ms, struct error *err);
-// The same to nanoseconds, exactly.
+// Go duration syntax to nanoseconds, without rounding.
 bool duration_parse_ns(struct text text, int64_t *ns, struct error *err);
 // Shortest Go form of whole milliseconds: "1m30s", "300ms", "0s".
 void duration_write(int64_t ms, char out[WHEN_TEXT_MAX]);

@@ -10,8 +10,8 @@
 // Where objects live: the options of every command that looks at the store, and the store that they
 // mean: a folder of manifests or a cluster.
 
-// Who only looks at what is stored has no use for the last row, and who knows the namespace for
-// none of the last three.
+// How many rows of store_options a command offers: all; all but the last, for one that only reads;
+// all but the last three, for one that knows the namespace.
 enum { STORE_PLACE_OPTION_COUNT = 5, STORE_LOOK_OPTION_COUNT = 7, STORE_OPTION_COUNT = 8 };
 enum { LEASE_OPTION_COUNT = 2, WRITER_OPTION_COUNT = 7 };
 extern const struct option store_options[STORE_OPTION_COUNT];   // both

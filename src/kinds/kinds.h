@@ -9,6 +9,6 @@
 extern const struct kind *const kinds[];
 extern const size_t kind_count;
 
-// Those whose manifests are judged: all but the ones that are only observed. `out` has room for
-// kind_count. Returns how many there are.
+// Lists the kinds whose manifests are judged: all but those that are only observed. `out` has room
+// for kind_count. Returns how many there are.
 size_t kinds_of_manifests(const struct kind **out);

@@ -18,7 +18,7 @@ void text_map_pack(struct pack_writer *out, const struct value *map);
 // Skips or reads what text_map_pack() wrote. The texts are borrowed from the body.
 void text_map_skip(struct pack_reader *in);
 const struct text_pair *text_map_unpack(struct arena *arena, struct pack_reader *in, size_t *count);
-// The same entries out of a tree. The texts are borrowed from it.
+// The entries of a map that are texts, out of a tree. The texts are borrowed from it.
 const struct text_pair *text_map_make(struct arena *arena, const struct value *map, size_t *count);
 // Absent: there is no such key.
 struct text text_map_find(const struct text_pair *pairs, size_t count, struct text key);

@@ -142,7 +142,7 @@ static const char *state_name(const struct probing *probing, enum canary_state s
     return !probing->wanted && state == CANARY_CURRENT ? "runs" : names[state];
 }
 
-// What was answered, or why nothing was.
+// A text for people: the answer of the server, or why it gave none.
 static const char *answer_of(const struct probe *probe)
 {
     struct arena *arena = probe->probing->invocation->arena;

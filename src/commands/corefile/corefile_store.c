@@ -10,7 +10,7 @@
 #include "kinds/configmap/configmap_kind.h"
 #include "store/cluster/api.h"
 
-// By preference.
+// Where a cluster may have its Corefile. The first that is there counts.
 static const struct home {
     const char *namespace_;
     const char *name;

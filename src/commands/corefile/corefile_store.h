@@ -11,6 +11,6 @@
 #define COREFILE_STORE_TIMEOUT                                                                     \
     TIMEOUT_OPTION("10s", "How long a cluster may take to hand out its Corefile.")
 
-// Its path, "ConfigMap kube-system/coredns", is for people. Fails if there is none (exit 2).
+// out->path is for people: "ConfigMap kube-system/coredns". False if the cluster has none.
 bool corefile_store_read(const struct invocation *invocation, struct corefile_file *out,
                          struct error *err);

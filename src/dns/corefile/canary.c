@@ -42,7 +42,7 @@ bool canary_is_reply(struct text octets, uint16_t id)
     return take_question(&wire, id, &header);
 }
 
-// Its character-strings as one text (RFC 1035 3.3.14). False: they do not fill the record.
+// Joins the character-strings of a TXT record (RFC 1035 3.3.14). False: they do not fill it.
 static bool read_strings(struct text rdata, struct canary_reply *out)
 {
     AUTO_BUFFER text = {0};

@@ -15,7 +15,7 @@ struct corefile_query {
     struct text name; // as corefile_query_name() makes it
     uint16_t type;    // of RRs
 };
-// In lower case, with A-labels and a final dot. Errors have fault SPEC.
+// Makes a name in lower case, with A-labels and a final dot. Errors have fault SPEC.
 bool corefile_query_name(struct arena *arena, struct text text, struct text *out,
                          struct error *err);
 
@@ -26,7 +26,7 @@ enum route_reason {
     ROUTE_NONE,    // no zone has it: REFUSED
 };
 
-// Where a query goes that arrives at one of the addresses.
+// The server block that takes the query, where it arrives at one of the addresses.
 struct corefile_route {
     const char *transport; // "dns", "tls", ...
     struct text host;      // of `bind`; empty: all addresses of the machine
@@ -34,7 +34,7 @@ struct corefile_route {
     const struct corefile_block *block; // NULL: ROUTE_NONE
     uint32_t token;                     // of the key that has the zone
     struct text zone;                   // with a final dot
-    // Its `view` decides whether it takes the query; else the next route of that address does.
+    // The block has a `view`, which may pass the query on to the next route of that address.
     bool is_conditional;
     enum route_reason reason;
 };
@@ -67,8 +67,9 @@ struct route_steps {
     size_t count;
     enum route_end end;
 };
-// As far as the Corefile says. Plugins that only watch, or that the name or the type does not
-// concern, have no step. Needs a corefile whose directives are all known (corefile_lint).
+// Lists the plugins of the block that the query meets, as far as the Corefile alone tells. Plugins
+// that only watch, or that the name or the type does not concern, have no step. Needs a corefile
+// whose directives are all known (corefile_lint).
 void corefile_find_steps(struct arena *arena, const struct corefile *corefile,
                          const struct corefile_block *block, const struct corefile_query *query,
                          struct route_steps *out);

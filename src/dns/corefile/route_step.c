@@ -20,7 +20,7 @@ struct step_writer {
     struct route_step *step;
 };
 
-// Where the zones of a plugin stand on its line. It takes names in them alone; without any, all.
+// Which words of a plugin's line are zones. A plugin with zones takes names in them alone.
 enum zone_words {
     ZONES_NONE,
     ZONES_FIRST,  // PLUGIN [ZONES...]
@@ -157,7 +157,7 @@ static bool is_type_of_query(const struct step_writer *writer, struct text type)
            (rr_type_read(type, &number) && number == writer->query->type);
 }
 
-// One without `match` matches each name of its zones; the answer may come from a later one.
+// A template without `match` takes each name of its zones; a later template may have the answer.
 static bool look_at_template(struct step_writer *writer)
 {
     struct text class = word_at(writer, 1);
@@ -264,7 +264,7 @@ static bool look_at_forward(struct step_writer *writer)
     return !is_excepted(writer);
 }
 
-// By name. Those that are missing are not known here.
+// Sorted by name. A plugin without a row is shown as one that is not known here.
 static const struct plugin_row rows[] = {
     {.name = "acl", .text = "may refuse the query for its client's address", .zones = ZONES_FIRST},
     {.name = "any", .text = "answers with a hint alone", .look = look_at_any},

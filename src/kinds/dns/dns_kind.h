@@ -146,7 +146,8 @@ struct dns_server_check {
 // Appends one; path and text are copied.
 struct dns_fault *dns_add_fault(struct dns_faults *faults, enum reason reason, const char *path,
                                 const char *format, ...) __attribute__((format(printf, 4, 5)));
-// All rules about one entry alone. Faults are appended, and stand in the result, too.
+// Judges one entry by all rules that need no other entry. Faults are appended, and stand in the
+// result, too.
 void dns_check_server(const struct dns_server *server, const struct dns_context *context,
                       struct dns_faults *faults, struct dns_server_check *out);
 // The first fault for which upstreamResolvers can't be served; NULL: it can.
@@ -201,7 +202,7 @@ struct dns_config { // the Corefile that is wanted; absent texts: none
     struct text version;
     int64_t since_s;     // Unix: since when this one is wanted, or stands there
     struct text refused; // id of the one that CoreDNS refused last, until another one is wanted
-    struct text refusal; // what CoreDNS said of it
+    struct text refusal; // what CoreDNS said of the config that it refused last; outlives `refused`
     // Ids of those that all Pods ran, the last one first.
     struct text proved[DNS_PROVED_MAX];
     size_t proved_count;

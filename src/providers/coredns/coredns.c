@@ -58,7 +58,7 @@ static void coredns_close(void *session)
     failing_free(session);
 }
 
-// Nothing can stand there, so no two contents differ.
+// A CoreDNS holds no record sets of ours, so all contents have one fingerprint.
 static void coredns_fingerprint(const void *session, const struct record_set *set,
                                 uint8_t out[FINGERPRINT_OCTETS])
 {
@@ -76,7 +76,8 @@ static const struct error *keep_error(const struct job *job, const struct error 
     return copy;
 }
 
-// It is never a transport failure: that one server is silent says nothing of the others.
+// The outcome is that of the question alone: one server that is silent does not make the backend
+// fail.
 static void fail(struct coredns_exchange *exchange, const struct error *error)
 {
     exchange->question = NULL;
@@ -251,7 +252,7 @@ static void answer_corefile(struct coredns_exchange *exchange, struct text text)
     answer(exchange, value);
 }
 
-// It is written only if it differs: CoreDNS loads what has changed.
+// The file is written only if it differs: CoreDNS loads it anew whenever it changed.
 static void handle_corefile(struct coredns_exchange *exchange, const struct moment *moment,
                             const struct ask_result *result)
 {
