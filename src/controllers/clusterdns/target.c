@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "dns/corefile/address.h"
 #include "dns/corefile/lint.h"
 
 // Server blocks of ours in a file of somebody else's.
@@ -10,11 +11,10 @@ struct owned {
     size_t count;
 };
 
-// For foreign_owner(): the file, and what in it is ours.
+// For foreign_owner(): which block of a file serves each zone; "": one of ours.
 struct foreign {
-    struct reconcile *reconcile;
-    const struct corefile *corefile; // where it may stand; NULL: nowhere
-    struct owned owned;
+    struct arena *arena;
+    struct dns_owners *blocks;
 };
 
 static bool refuse_text(struct reconcile *reconcile, enum reason reason, const char *text)
@@ -152,17 +152,35 @@ static void guess_owned(const struct reconcile *reconcile, const struct corefile
             (struct corefile_owned){.zones = last_zones, .zone_count = COUNT_OF(last_zones)};
 }
 
+static void note_block(struct foreign *foreign, const struct corefile *corefile,
+                       const struct corefile_block *block, const struct owned *owned)
+{
+    const char *place = "";
+    const struct corefile_token *token = &corefile->tokens[block->first];
+    struct text *zones;
+    size_t count;
+    if (!corefile_is_owned(block, owned->items, owned->count))
+        place =
+            arena_printf(foreign->arena, "%s:%u", corefile->files[token->file].path, token->line);
+    (void)corefile_block_zones(foreign->arena, block, &zones, &count);
+    for (size_t i = 0; i < count; i++)
+        (void)dns_owners_add(foreign->blocks, zones[i], place);
+}
+
+// Who serves what in the file already. `corefile` is NULL where there is none.
+static void find_foreign(struct foreign *foreign, const struct corefile *corefile,
+                         const struct owned *owned)
+{
+    for (size_t i = 0; corefile && i < corefile->block_count; i++)
+        note_block(foreign, corefile, &corefile->blocks[i], owned);
+}
+
 static const char *foreign_owner(const void *context, struct text zone)
 {
-    uint16_t port;
     const struct foreign *foreign = context;
-    const struct corefile_block *block =
-        foreign->corefile ? corefile_find_zone(foreign->corefile, zone, &port) : NULL;
-    if (!block || corefile_is_owned(block, foreign->owned.items, foreign->owned.count))
-        return NULL;
-    const struct corefile_token *token = &foreign->corefile->tokens[block->first];
-    return arena_printf(foreign->reconcile->arena, "%s:%u",
-                        foreign->corefile->files[token->file].path, token->line);
+    const char *place =
+        dns_owners_find(foreign->blocks, corefile_zone_name(foreign->arena, zone, false));
+    return place && *place ? place : NULL;
 }
 
 // ---- bundles ------------------------------------------------------------------------------------
@@ -378,20 +396,23 @@ static void make_adopted(struct reconcile *reconcile)
 {
     AUTO_BUFFER blocks = {0};
     AUTO_BUFFER out = {0};
-    struct foreign foreign = {.reconcile = reconcile, .corefile = reconcile->live};
+    struct owned owned = {0};
+    CLEANUP(dns_owners) struct dns_owners *blocks_there = dns_owners_new();
+    struct foreign foreign = {reconcile->arena, blocks_there};
     struct merge_settings settings = settings_of(reconcile);
     struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
     settings.port = root_port(reconcile->live);
     if (!corefile_root_forward(reconcile->live).at)
         settings.no_resolvers = "the root block has no single `forward .` that could be changed";
-    find_owned(reconcile, &settings, &foreign.owned);
+    find_owned(reconcile, &settings, &owned);
+    find_foreign(&foreign, reconcile->live, &owned);
     settings.foreign_owner = foreign_owner;
     settings.foreign_context = &foreign;
     merge_objects(reconcile, &settings);
     bool has_last =
         !foreign_owner(&foreign, last_zones[0]) && !foreign_owner(&foreign, last_zones[1]);
     render_blocks(reconcile, has_last, &blocks);
-    splice(reconcile, &foreign.owned, buffer_text(&blocks), annotations, &out);
+    splice(reconcile, &owned, buffer_text(&blocks), annotations, &out);
     settle_id(reconcile, &out);
     set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
     set_annotation(reconcile, annotations, ZONES_ANNOTATION, zones_annotation(reconcile, has_last));
@@ -410,7 +431,10 @@ static void make_imported(struct reconcile *reconcile)
         config_map_unpack(reconcile->arena, object_spec(seen), &main_map);
     CLEANUP(corefile)
     struct corefile *corefile = parse(reconcile, config_map_data(&main_map, "Corefile"));
-    const struct foreign foreign = {.reconcile = reconcile, .corefile = corefile};
+    const struct owned none = {0};
+    CLEANUP(dns_owners) struct dns_owners *blocks_there = dns_owners_new();
+    struct foreign foreign = {reconcile->arena, blocks_there};
+    find_foreign(&foreign, corefile, &none);
     struct merge_settings settings = settings_of(reconcile);
     if (corefile)
         settings.port = root_port(corefile);

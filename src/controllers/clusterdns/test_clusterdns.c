@@ -56,6 +56,26 @@ static void a_config_is_in_the_status_before_it_is_written(void **state)
                         data_of("kube-system", "coredns", "Corefile"));
 }
 
+static void a_zone_that_a_block_of_others_serves_stays_theirs(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    const char *theirs = arena_printf(arena,
+                                      "tls://b.example {\n    whoami\n}\nz.example "
+                                      "A.Example:53 {\n    whoami\n}\n%s",
+                                      kubeadm);
+    put_text_map("kube-system", "coredns", "Corefile", theirs);
+    put_main("'servers':[" SERVER("'a.example','b.example'", "'192.0.2.1'") "]");
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    assert_true(text_starts(text_of(text), "# b.example\nb.example:53 {"));
+    assert_true(text_ends(text_of(text), theirs));
+    const struct value *first = value_at(status_of(DNS_MAIN_NAME), "forwarders[0]", NULL);
+    assert_true(text_is(value_text_at(first, "reason"), "ZoneServedElsewhere"));
+    assert_true(text_starts(value_text_at(first, "message"), "a.example is served by Corefile:"));
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+}
+
 static void our_blocks_stand_before_what_others_wrote(void **state)
 {
     (void)state;
@@ -613,6 +633,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_config_is_in_the_status_before_it_is_written),
+        STORY(a_zone_that_a_block_of_others_serves_stays_theirs),
         STORY(our_blocks_stand_before_what_others_wrote),
         STORY(without_entries_every_octet_of_others_is_back),
         STORY(faulty_resolvers_leave_the_root_of_others_alone),

@@ -157,43 +157,64 @@ static bool has_zone(struct arena *arena, const struct corefile_owned *owned, st
     return false;
 }
 
-static bool is_block_of(struct arena *arena, const struct corefile_block *block,
-                        const struct corefile_owned *owned)
+bool corefile_block_zones(struct arena *arena, const struct corefile_block *block,
+                          struct text **zones, size_t *count)
 {
+    size_t capacity = 0;
+    bool is_plain = block->key_count > 0;
+    *zones = NULL;
+    *count = 0;
     for (size_t key = 0; key < block->key_count; key++) {
-        struct corefile_address address;
-        if (!read_key(arena, block->keys[key], &address))
-            return false;
+        struct corefile_address address = {0};
+        if (!read_key(arena, block->keys[key], &address)) {
+            is_plain = false;
+            continue;
+        }
+        arena_reserve(arena, zones, &capacity, *count + address.zone_count);
         for (size_t i = 0; i < address.zone_count; i++)
-            if (!has_zone(arena, owned, corefile_zone_name(arena, address.zones[i], false)))
-                return false;
+            (*zones)[(*count)++] = corefile_zone_name(arena, address.zones[i], false);
     }
-    return block->key_count > 0;
+    return is_plain;
+}
+
+static const struct corefile_owned *find_owned(struct arena *arena,
+                                               const struct corefile_block *block,
+                                               const struct corefile_owned *owned,
+                                               size_t owned_count)
+{
+    struct text *zones;
+    size_t count;
+    if (!corefile_block_zones(arena, block, &zones, &count))
+        return NULL;
+    for (size_t i = 0; i < owned_count; i++) {
+        size_t at = 0;
+        while (at < count && has_zone(arena, &owned[i], zones[at]))
+            at++;
+        if (at == count)
+            return &owned[i];
+    }
+    return NULL;
 }
 
 bool corefile_is_owned(const struct corefile_block *block, const struct corefile_owned *owned,
                        size_t count)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    for (size_t i = 0; i < count; i++)
-        if (is_block_of(arena, block, &owned[i]))
-            return true;
-    return false;
+    return find_owned(arena, block, owned, count) != NULL;
 }
 
 static void remove_owned(struct edits *edits, const struct corefile_splice *splice)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct corefile *corefile = splice->corefile;
-    for (size_t i = 0; i < corefile->block_count; i++)
-        for (size_t at = 0; at < splice->owned_count; at++) {
-            const struct corefile_block *block = &corefile->blocks[i];
-            if (!is_block_of(arena, block, &splice->owned[at]))
-                continue;
-            add_edit(edits, block_start(corefile, block, splice->owned[at].name),
-                     block_end(corefile, block), TEXT(""));
-            break;
-        }
+    for (size_t i = 0; i < corefile->block_count; i++) {
+        const struct corefile_block *block = &corefile->blocks[i];
+        const struct corefile_owned *owned =
+            find_owned(arena, block, splice->owned, splice->owned_count);
+        if (owned)
+            add_edit(edits, block_start(corefile, block, owned->name), block_end(corefile, block),
+                     TEXT(""));
+    }
 }
 
 // ---- the root forward ---------------------------------------------------------------------------

@@ -36,6 +36,10 @@ void corefile_splice(struct buffer *out, const struct corefile_splice *splice);
 // The server block that serves a zone on plain DNS, or NULL; *port is its port (0: none given).
 const struct corefile_block *corefile_find_zone(const struct corefile *corefile, struct text zone,
                                                 uint16_t *port);
+// The zones that a server block serves on plain DNS, in lower case with a final dot, in the arena.
+// False: it has keys of another transport, too.
+bool corefile_block_zones(struct arena *arena, const struct corefile_block *block,
+                          struct text **zones, size_t *count);
 // Are all zones of the block those of one of `owned`? One that somebody added makes it theirs.
 bool corefile_is_owned(const struct corefile_block *block, const struct corefile_owned *owned,
                        size_t count);

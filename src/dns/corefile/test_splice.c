@@ -210,6 +210,25 @@ static void zones_are_found_with_their_port_and_text(void **state)
     assert_null(corefile_find_zone(corefile, TEXT("example"), &port));
 }
 
+static void zones_of_a_block_are_those_of_plain_dns(void **state)
+{
+    (void)state;
+    size_t count;
+    struct text *zones;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    CLEANUP(corefile)
+    struct corefile *corefile = parse(arena, TEXT("A.Example 192.0.2.0/23:53 {\n    whoami\n}\n"
+                                                  "tls://b.example c.example {\n    whoami\n}\n"));
+    assert_true(corefile_block_zones(arena, &corefile->blocks[0], &zones, &count));
+    assert_int_equal(count, 3);
+    assert_true(text_is(zones[0], "a.example."));
+    assert_true(text_is(zones[1], "2.0.192.in-addr.arpa."));
+    assert_true(text_is(zones[2], "3.0.192.in-addr.arpa."));
+    assert_false(corefile_block_zones(arena, &corefile->blocks[1], &zones, &count));
+    assert_int_equal(count, 1);
+    assert_true(text_is(zones[0], "c.example."));
+}
+
 // ---- whatever stands there ----------------------------------------------------------------------
 
 static const char *const pieces[] = {
@@ -266,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_forward_without_options_gets_a_block),
         cmocka_unit_test(no_or_two_forwards_of_the_root_are_left_alone),
         cmocka_unit_test(zones_are_found_with_their_port_and_text),
+        cmocka_unit_test(zones_of_a_block_are_those_of_plain_dns),
         cmocka_unit_test(all_octets_of_others_outlive_any_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

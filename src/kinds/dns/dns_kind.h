@@ -167,6 +167,7 @@ void dns_owners_free(struct dns_owners *owners); // accepts NULL
 DEFINE_CLEANUP(dns_owners, dns_owners_free)
 // Returns the earlier owner of the zone, or NULL: now it is `owner`. Both are borrowed.
 const char *dns_owners_add(struct dns_owners *owners, struct text zone, const char *owner);
+const char *dns_owners_find(const struct dns_owners *owners, struct text zone); // NULL: none
 
 // An address as a value that another spelling of it equals. False: it is none.
 struct dns_address {

@@ -45,14 +45,19 @@ void dns_owners_free(struct dns_owners *owners)
     free(owners);
 }
 
+const char *dns_owners_find(const struct dns_owners *owners, struct text zone)
+{
+    uint32_t id = table_find(&owners->by_zone, hash_octets(zone.at, zone.len), &zone);
+    return id == TABLE_NONE ? NULL : owners->rows[id].owner;
+}
+
 const char *dns_owners_add(struct dns_owners *owners, struct text zone, const char *owner)
 {
-    uint64_t hash = hash_octets(zone.at, zone.len);
-    uint32_t id = table_find(&owners->by_zone, hash, &zone);
-    if (id != TABLE_NONE)
-        return owners->rows[id].owner;
+    const char *earlier = dns_owners_find(owners, zone);
+    if (earlier)
+        return earlier;
     mem_reserve(&owners->rows, &owners->capacity, owners->count + 1);
     owners->rows[owners->count] = (struct row){zone, owner};
-    table_add(&owners->by_zone, hash, (uint32_t)owners->count++);
+    table_add(&owners->by_zone, hash_octets(zone.at, zone.len), (uint32_t)owners->count++);
     return NULL;
 }
