@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/must.h"
 #include "dns/corefile/address.h"
@@ -149,10 +150,17 @@ struct text corefile_root_forward(const struct corefile *corefile)
 
 // ---- server blocks ------------------------------------------------------------------------------
 
-static bool has_zone(struct arena *arena, const struct corefile_owned *owned, struct text zone)
+// `full` is in lower case with a final dot, which `zone` may lack.
+static bool is_same_zone(struct text zone, struct text full)
+{
+    full.len -= zone.len + 1 == full.len;
+    return zone.len == full.len && !strncasecmp(zone.at, full.at, full.len);
+}
+
+static bool has_zone(const struct corefile_owned *owned, struct text zone)
 {
     for (size_t i = 0; i < owned->zone_count; i++)
-        if (text_equal(corefile_zone_name(arena, owned->zones[i], false), zone))
+        if (is_same_zone(owned->zones[i], zone))
             return true;
     return false;
 }
@@ -188,7 +196,7 @@ static const struct corefile_owned *find_owned(struct arena *arena,
         return NULL;
     for (size_t i = 0; i < owned_count; i++) {
         size_t at = 0;
-        while (at < count && has_zone(arena, &owned[i], zones[at]))
+        while (at < count && has_zone(&owned[i], zones[at]))
             at++;
         if (at == count)
             return &owned[i];
