@@ -53,6 +53,9 @@ def stalled_s():
     return int(re.search(r"some .*total=(\d+)", text)[1]) / 1e6
 
 
+LATENCY = r"\d+(?: ms|\.\d s)"  # as `watch` and `run` tell it, on a busy machine too
+
+
 class Limit:
     """Seconds of a machine that has time: those that others took do not count, until it hangs."""
 

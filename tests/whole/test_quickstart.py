@@ -15,7 +15,7 @@ import threading
 import pytest
 
 import harness
-from harness import ask_dns, wait_until
+from harness import LATENCY, ask_dns, wait_until
 
 ZONE = "home.example"
 PORTS = ("KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT", "PRIMARY_PORT")
@@ -245,7 +245,7 @@ def test_edits_are_followed_live_and_ctrl_c_leaves_nothing(place, terminal):
     web.write_text(good.replace("192.0.2.10", "192.0.2.77"))
     becomes("www", "A", {"192.0.2.77", "192.0.2.11"})
     wait_until(lambda: re.search(r"www\.home\.example A 192\.0\.2\.10, 192\.0\.2\.11 -> "
-                                 r"192\.0\.2\.11, 192\.0\.2\.77 answered \d+ ms after the save "
+                                 rf"192\.0\.2\.11, 192\.0\.2\.77 answered {LATENCY} after the save "
                                  r"of web\.yaml", " ".join(shell.output[mark:].split())),
                lambda: f"the change is shown with its latency\n{shell.output[mark:]}", 10)
     (manifests / "new.yaml").write_text(harness.record_text(
@@ -266,7 +266,7 @@ def test_edits_are_followed_live_and_ctrl_c_leaves_nothing(place, terminal):
     wait_until(lambda: ask_dns(port, "www.shop.example", "A") == {"192.0.2.80", "192.0.2.88"},
                lambda: shell.output[mark:], 10)
     wait_until(lambda: re.search(r"www\.shop\.example A 192\.0\.2\.80, 192\.0\.2\.81 -> "
-                                 r"192\.0\.2\.80, 192\.0\.2\.88 answered \d+ ms after the save "
+                                 rf"192\.0\.2\.80, 192\.0\.2\.88 answered {LATENCY} after the save "
                                  r"of shop-records\.yaml", " ".join(shell.output[mark:].split())),
                lambda: f"the Record is shown with its latency\n{shell.output[mark:]}", 10)
     wait_until(lambda: re.search(r"Zone/default/shop +shop\.example \d{10} +ready",

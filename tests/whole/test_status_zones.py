@@ -6,7 +6,7 @@ import re
 import pytest
 
 import harness
-from harness import LOOPBACK, SIGNPOST, run, wait_until
+from harness import LATENCY, LOOPBACK, SIGNPOST, run, wait_until
 
 ZONE = """
 apiVersion: kubi.zone/v1alpha1
@@ -211,7 +211,7 @@ def test_watch_tells_a_changed_record_and_the_new_serial(folder, watch, answers)
                  record("two", "A", "www", "192.0.2.2"))
     answers.sets = {("www.shop.example", "A"): ("192.0.2.2", "192.0.2.9")}
     sees(watch, r"www\.shop\.example A  192\.0\.2\.1, 192\.0\.2\.2 -> 192\.0\.2\.2, 192\.0\.2\.9  "
-                r"answered \d+ ms after the save of www\.yaml")
+                rf"answered {LATENCY} after the save of www\.yaml")
     sees(watch, rf"Zone/default/shop  shop\.example {serial + 1}  ready")
 
 
@@ -219,8 +219,8 @@ def test_watch_tells_new_and_removed_records_of_a_set(folder, watch, answers):
     folder.write("new.yaml", record("new", "CAA", "@", '0 issue "ca.example"', ttl=60))
     answers.sets[("shop.example", "CAA")] = ('0 issue "ca.example"',)
     sees(watch, r'shop\.example CAA  (nothing -> )?0 issue "ca\.example"  '
-                r"answered \d+ ms after the save of new\.yaml")
+                rf"answered {LATENCY} after the save of new\.yaml")
     folder.write("www.yaml", record("one", "A", "www", "192.0.2.1"))
     answers.sets[("www.shop.example", "A")] = ("192.0.2.1",)
     sees(watch, r"www\.shop\.example A  192\.0\.2\.1, 192\.0\.2\.2 -> 192\.0\.2\.1  "
-                r"answered \d+ ms after the save of www\.yaml")
+                rf"answered {LATENCY} after the save of www\.yaml")
