@@ -206,6 +206,34 @@ static void merge_patch_follows_the_examples_of_rfc_7386(void **state)
     assert_json(value_merge_patch(arena, NULL, tree(arena, "{\"a\":1}")), "{\"a\":1}");
 }
 
+static void a_tree_covers_what_is_wanted_of_it(void **state)
+{
+    struct arena *arena = *state;
+    static const struct {
+        const char *there;
+        const char *wanted;
+        bool is_covered;
+    } rows[] = {
+        {"{\"a\":1,\"b\":2}", "{\"b\":2}", true},
+        {"{\"a\":1}", "{\"a\":2}", false},
+        {"{\"a\":1}", "{\"b\":2}", false},
+        {"{\"a\":{\"x\":1,\"y\":[1]}}", "{\"a\":{\"y\":[1]}}", true},
+        {"[{\"a\":1,\"b\":2},3]", "[{\"a\":1},3]", true},
+        {"[1,2]", "[1]", false},
+        {"[1]", "[1,2]", false},
+        {"[2,1]", "[1,2]", false},
+        {"{\"a\":1}", "{\"a\":null}", false},
+        {"{}", "{\"a\":null,\"b\":[],\"c\":{},\"d\":\"\"}", true},
+        {"{}", "{\"a\":[1]}", false},
+        {"{\"a\":[1]}", "{\"a\":[]}", false},
+        {"{\"a\":\"1\"}", "{\"a\":1}", false},
+        {"{\"a\":[]}", "{\"a\":{}}", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(value_covers(tree(arena, rows[i].there), tree(arena, rows[i].wanted)),
+                         rows[i].is_covered);
+}
+
 int main(void)
 {
 #define row(name) cmocka_unit_test_setup_teardown(name, make_arena, drop_arena)
@@ -220,6 +248,7 @@ int main(void)
         row(different_types_and_shapes_are_different_values),
         row(whole_floats_are_the_same_number_as_integers),
         row(merge_patch_follows_the_examples_of_rfc_7386),
+        row(a_tree_covers_what_is_wanted_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

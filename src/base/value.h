@@ -99,6 +99,10 @@ size_t value_count(const struct value *value); // 0 unless LIST or MAP
     for (struct value *item = (parent) ? (parent)->first : NULL; item; item = item->next)
 
 bool value_equal(const struct value *a, const struct value *b); // map order does not matter
+// Is all that is wanted there? Maps may have other members besides; null wants that there is none,
+// and an empty text, list or map is had by one that is absent, as an API server leaves such out.
+// Lists have as many items, in that order.
+bool value_covers(const struct value *there, const struct value *wanted);
 // RFC 7386. Returns the patched tree, which shares nodes with both; the target stays as it was and
 // may be NULL.
 struct value *value_merge_patch(struct arena *arena, struct value *target,

@@ -106,6 +106,38 @@ bool value_equal(const struct value *a, const struct value *b)
     return a->type == VALUE_LIST ? list_equal(a, b) : map_equal(a, b);
 }
 
+static bool list_covers(const struct value *there, const struct value *wanted)
+{
+    const struct value *y = wanted->first;
+    if (there->count != wanted->count)
+        return false;
+    for (const struct value *x = there->first; x; x = x->next, y = y->next) {
+        if (!value_covers(x, y))
+            return false;
+    }
+    return true;
+}
+
+static bool map_covers(const struct value *there, const struct value *wanted)
+{
+    value_each (member, wanted) {
+        if (!value_covers(value_find_text(there, member->key), member))
+            return false;
+    }
+    return true;
+}
+
+bool value_covers(const struct value *there, const struct value *wanted)
+{
+    bool is_tree = wanted->type == VALUE_LIST || wanted->type == VALUE_MAP;
+    if (!there)
+        return wanted->type == VALUE_NULL || (is_tree && !wanted->count) ||
+               (wanted->type == VALUE_TEXT && !wanted->text.len);
+    if (!is_tree || there->type != wanted->type)
+        return value_equal(there, wanted);
+    return wanted->type == VALUE_LIST ? list_covers(there, wanted) : map_covers(there, wanted);
+}
+
 static void add_number(struct content_hash *hash, const struct value *value)
 {
     struct value number = number_of(value);
