@@ -27,57 +27,6 @@ static void carry_over(struct reconcile *reconcile)
                          TEXT_ARGS(reconcile->target.name)));
 }
 
-static bool has_name(const struct text *names, size_t count, struct text name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text_equal(names[i], name))
-            return true;
-    return false;
-}
-
-struct names {
-    struct text *items;
-    size_t count;
-};
-
-static void add_name(struct names *names, struct text name)
-{
-    if (name.len && !has_name(names->items, names->count, name))
-        names->items[names->count++] = name;
-}
-
-// All ConfigMaps of authorities that entries name, found or not, and those of which a copy is left:
-// they are looked up by the status.
-static void note_bundles(struct reconcile *reconcile)
-{
-    const struct dns_config *before = &reconcile->before.config;
-    size_t most = before->bundle_count + 1;
-    for (size_t i = 0; i < reconcile->object_count; i++)
-        most += reconcile->objects[i].spec.server_count;
-    struct names names = {arena_new_array(reconcile->arena, struct text, most), 0};
-    for (size_t i = 0; i < reconcile->object_count; i++) {
-        const struct dns_spec *spec = &reconcile->objects[i].spec;
-        for (size_t at = 0; at < spec->server_count; at++)
-            add_name(&names, spec->servers[at].forward.transport.bundle);
-    }
-    add_name(&names, reconcile->objects[0].spec.resolvers.transport.bundle);
-    for (size_t i = 0; i < before->bundle_count; i++)
-        if (has_bundle_copy(reconcile, before->bundles[i]))
-            add_name(&names, before->bundles[i]);
-    reconcile->now.config.bundles = names.items;
-    reconcile->now.config.bundle_count = names.count;
-}
-
-static bool knows_bundles(const struct reconcile *reconcile)
-{
-    const struct dns_config *before = &reconcile->before.config;
-    const struct dns_config *now = &reconcile->now.config;
-    for (size_t i = 0; i < now->bundle_count; i++)
-        if (!has_name(before->bundles, before->bundle_count, now->bundles[i]))
-            return false;
-    return true;
-}
-
 static const char *sha256_of(struct reconcile *reconcile, struct text text)
 {
     uint8_t digest[DIGEST_MAX];
@@ -166,6 +115,8 @@ static void write_config(struct reconcile *reconcile)
     }
     if (!reconcile->is_restoring)
         want_copy(reconcile);
+    if (reconcile->mode == MODE_OWNED)
+        keep_bundle_copies(reconcile); // before a Pod mounts them
     drop_preflights(reconcile);
     if (!reconcile->is_restoring && !is_in_place(reconcile) && !is_loadable(reconcile))
         return;
@@ -337,21 +288,33 @@ static void add_copies(const struct dns_config *config, struct strings *out)
         strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->proved[i]));
 }
 
+// A fragment has no list of them in its status.
+static void add_bundles(const struct object *subject, struct strings *out)
+{
+    struct dns_spec spec;
+    const struct clusterdns_settings *settings = out->settings;
+    dns_unpack(out->arena, object_spec(subject), &spec);
+    for (size_t i = 0; i < spec.server_count; i++)
+        if (spec.servers[i].forward.transport.bundle.len)
+            strings_add(out, "%s/%.*s", settings->ca_namespace,
+                        TEXT_ARGS(spec.servers[i].forward.transport.bundle));
+}
+
 static void want_config_maps(const struct object *subject, struct strings *out)
 {
     struct dns_status status;
     const struct clusterdns_settings *settings = out->settings;
     dns_status_unpack(out->arena, object_spec(subject), object_managed(subject), &status);
+    add_bundles(subject, out);
     strings_add(out, SYSTEM_NAMESPACE "/coredns");
     strings_add(out, SYSTEM_NAMESPACE "/coredns-custom");
     strings_add(out, "%s/" WORKLOAD_NAME, settings->dns_namespace);
     if (status.config.id.len)
         add_copies(&status.config, out);
-    for (size_t i = 0; i < status.config.bundle_count; i++) {
+    for (size_t i = 0; i < status.config.bundle_count; i++)
         strings_add(out, "%s/%.*s", settings->ca_namespace, TEXT_ARGS(status.config.bundles[i]));
-        strings_add(out, "%s/ca-%.*s", settings->dns_namespace,
-                    TEXT_ARGS(status.config.bundles[i]));
-    }
+    for (size_t i = 0; i < status.config.copy_count; i++)
+        strings_add(out, "%s/%.*s", settings->dns_namespace, TEXT_ARGS(status.config.copies[i]));
 }
 
 static void look_up_workload(const struct object *subject, struct strings *out)

@@ -20,7 +20,6 @@ struct merging {
     size_t entry_count;
     size_t entry_capacity;
     size_t forwarder_capacity;
-    size_t bundle_capacity;
     const struct dns_cache *cache; // of the main object
     // Of the object that is at hand:
     const struct merge_object *object;
@@ -131,16 +130,6 @@ static void translate_upstreams(struct merging *merging, const struct dns_forwar
     to->upstreams = servers;
 }
 
-static void note_bundle(struct merging *merging, struct text name)
-{
-    struct merged *out = merging->out;
-    for (size_t i = 0; i < out->bundle_count; i++)
-        if (text_equal(out->bundles[i], name))
-            return;
-    arena_reserve(merging->arena, &out->bundles, &merging->bundle_capacity, out->bundle_count + 1);
-    out->bundles[out->bundle_count++] = name;
-}
-
 const char *merge_bundle_path(struct arena *arena, struct text server_name, struct text name,
                               struct text version)
 {
@@ -148,7 +137,8 @@ const char *merge_bundle_path(struct arena *arena, struct text server_name, stru
                         TEXT_ARGS(name), TEXT_ARGS(version));
 }
 
-// A bundle that is missing leaves the system's authorities, and a warning.
+// A bundle that is missing leaves the copy that Pods have of it, or else the system's authorities,
+// and a warning.
 static void translate_bundle(struct merging *merging, const struct dns_transport *transport,
                              const char *path, struct corefile_forward *to)
 {
@@ -157,13 +147,14 @@ static void translate_bundle(struct merging *merging, const struct dns_transport
     const struct merge_bundles *bundles = &merging->settings->bundles;
     if (!transport->bundle.len)
         return;
-    if (bundles->find(bundles->context, transport->bundle, &version, &why) != BUNDLE_FOUND) {
+    if (bundles->find(bundles->context, transport->bundle, &version, &why) != BUNDLE_FOUND)
         add_text(&merging->warnings, path,
-                 arena_printf(merging->arena, "%s: %s; the system's authorities are trusted",
-                              reason_name(REASON_CA_BUNDLE_MISSING), why));
+                 arena_printf(merging->arena, "%s: %s; %s", reason_name(REASON_CA_BUNDLE_MISSING),
+                              why,
+                              version.at ? "those that it had last are trusted"
+                                         : "the system's authorities are trusted"));
+    if (!version.at)
         return;
-    }
-    note_bundle(merging, transport->bundle);
     to->tls_bundle = text_of(arena_printf(
         merging->arena, "%s/ca-bundle.crt",
         merge_bundle_path(merging->arena, transport->server_name, transport->bundle, version)));

@@ -18,7 +18,8 @@ struct merge_object {
 enum bundle_state { BUNDLE_FOUND, BUNDLE_MISSING, BUNDLE_INVALID, BUNDLE_UNSUPPORTED };
 struct merge_bundles {
     const void *context;
-    // `version` is the resourceVersion of one that is found; `why` says what is wrong with it.
+    // `version` names the copy of the bundle that Pods mount; also of one that is missing now, if
+    // Pods have a copy of it still. Absent: they have none. `why` says what is wrong with it.
     enum bundle_state (*find)(const void *context, struct text name, struct text *version,
                               const char **why);
 };
@@ -57,9 +58,6 @@ struct merged {
     struct dns_forwarder *forwarders; // by object, in the order of its entries
     size_t forwarder_count;
     struct merge_outcome *outcomes; // one for each object
-    // Bundles that entries use, each once.
-    struct text *bundles;
-    size_t bundle_count;
 };
 void dns_merge(struct arena *arena, const struct merge_settings *settings,
                const struct merge_object *objects, size_t count, struct merged *out);

@@ -134,7 +134,7 @@ static struct text running_image(const struct reconcile *reconcile)
     if (reconcile->mode == MODE_OWNED && reconcile->settings->image)
         return text_of(reconcile->settings->image);
     if (reconcile->mode == MODE_OWNED && own) {
-        daemonset_unpack(reconcile->arena, object_spec(own), &daemonset);
+        daemonset_unpack(object_spec(own), &daemonset);
         return daemonset.image;
     }
     if (reconcile->mode == MODE_OWNED || !theirs)
@@ -163,7 +163,7 @@ static void find_cluster_ip(struct reconcile *reconcile)
         is_own ? TEXT(WORKLOAD_NAME) : TEXT("kube-dns"));
     if (!seen)
         return;
-    service_unpack(reconcile->arena, object_spec(seen), &service);
+    service_unpack(object_spec(seen), &service);
     if (!text_is(service.cluster_ip, "None"))
         reconcile->cluster_ip = service.cluster_ip;
 }

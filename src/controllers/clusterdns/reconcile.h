@@ -135,10 +135,14 @@ bool make_text_without_us(struct reconcile *reconcile, struct text *out,
                           const struct value **annotations);
 
 struct text cluster_domain(const struct reconcile *reconcile); // empty: there is no cluster
+// NULL: there is no text.
+struct corefile *parse_corefile(const struct reconcile *reconcile, struct text text);
 
 // ---- writes.c -----------------------------------------------------------------------------------
 // A tree with the label and the owner of all that is ours.
 struct value *own_tree(struct reconcile *reconcile);
+// Has it that label? What has not was made by somebody else, and is neither changed nor removed.
+bool is_ours(const struct object *object);
 struct object_want *want_object(struct reconcile *reconcile, const struct kind *kind,
                                 struct text namespace_, struct text name, const struct object *seen,
                                 const struct value *tree);
@@ -165,12 +169,25 @@ struct text good_file_text(struct reconcile *reconcile); // absent: none, or not
 // ---- workload.c ---------------------------------------------------------------------------------
 void want_workload(struct reconcile *reconcile);
 const struct daemonset *find_workload(struct reconcile *reconcile);
-// True if our namespace has a copy of that ConfigMap of authorities.
-bool has_bundle_copy(const struct reconcile *reconcile, struct text name);
 // Removes all of it. True if something is there still.
 bool drop_workload(struct reconcile *reconcile);
 // The spec of a Pod of CoreDNS that has the Corefile of that ConfigMap.
 struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, const char *config_map);
+
+// ---- bundles.c ----------------------------------------------------------------------------------
+// Of merge_bundles: looks for the authorities that an entry names.
+enum bundle_state find_bundle(const void *context, struct text name, struct text *version,
+                              const char **why);
+// Notes in the status what is to be looked up: ConfigMaps that entries name, and their copies.
+void note_bundles(struct reconcile *reconcile);
+// All of these were looked up: the status named them before.
+bool knows_bundles(const struct reconcile *reconcile);
+// Makes the copies that a Corefile needs, and removes the others.
+void keep_bundle_copies(struct reconcile *reconcile);
+bool drop_bundle_copies(struct reconcile *reconcile); // true if one is there still
+// What Pods have to mount for the text that is wanted.
+void add_bundle_mounts(const struct reconcile *reconcile, struct value *volumes,
+                       struct value *mounts);
 
 // ---- preflight.c --------------------------------------------------------------------------------
 // Lets one Pod load the Corefile that is wanted. FAILED: CoreDNS refused it, and the status says

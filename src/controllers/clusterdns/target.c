@@ -83,7 +83,7 @@ static const char *lint(const struct reconcile *reconcile, struct text text)
     return NULL;
 }
 
-static struct corefile *parse(const struct reconcile *reconcile, struct text text)
+struct corefile *parse_corefile(const struct reconcile *reconcile, struct text text)
 {
     const struct corefile_file file = {"Corefile", text};
     const struct corefile_options options = {0};
@@ -181,36 +181,6 @@ static const char *foreign_owner(const void *context, struct text zone)
     const char *place =
         dns_owners_find(foreign->blocks, corefile_zone_name(foreign->arena, zone, false));
     return place && *place ? place : NULL;
-}
-
-// ---- bundles ------------------------------------------------------------------------------------
-
-static enum bundle_state find_bundle(const void *context, struct text name, struct text *version,
-                                     const char **why)
-{
-    const struct reconcile *reconcile = context;
-    struct config_map map;
-    const char *namespace_ = reconcile->settings->ca_namespace;
-    if (reconcile->mode != MODE_OWNED) {
-        *why = "the CoreDNS that runs is not ours, so caBundle cannot be mounted into its Pods";
-        return BUNDLE_UNSUPPORTED;
-    }
-    const struct object *seen = find_input_object(reconcile, INPUT_CONFIG_MAPS, namespace_, name);
-    if (!seen) {
-        *why = arena_printf(reconcile->arena, "ConfigMap %s/%.*s of the authorities is not there",
-                            namespace_, TEXT_ARGS(name));
-        return BUNDLE_MISSING;
-    }
-    config_map_unpack(reconcile->arena, object_spec(seen), &map);
-    struct text pem = config_map_data(&map, "ca-bundle.crt");
-    if (!pem.len || !memmem(pem.at, pem.len, "-----BEGIN CERTIFICATE-----", 27)) {
-        *why = arena_printf(reconcile->arena,
-                            "ConfigMap %s/%.*s has no certificates under the key ca-bundle.crt",
-                            namespace_, TEXT_ARGS(name));
-        return BUNDLE_INVALID;
-    }
-    *version = object_version(seen);
-    return BUNDLE_FOUND;
 }
 
 // ---- merging ------------------------------------------------------------------------------------
@@ -430,7 +400,7 @@ static void make_imported(struct reconcile *reconcile)
     if (seen)
         config_map_unpack(reconcile->arena, object_spec(seen), &main_map);
     CLEANUP(corefile)
-    struct corefile *corefile = parse(reconcile, config_map_data(&main_map, "Corefile"));
+    struct corefile *corefile = parse_corefile(reconcile, config_map_data(&main_map, "Corefile"));
     const struct owned none = {0};
     CLEANUP(dns_owners) struct dns_owners *blocks_there = dns_owners_new();
     struct foreign foreign = {reconcile->arena, blocks_there};
@@ -460,7 +430,7 @@ static void (*const makers[MODES])(struct reconcile *reconcile) = {
 
 void make_text(struct reconcile *reconcile)
 {
-    reconcile->live = parse(reconcile, reconcile->target.text);
+    reconcile->live = parse_corefile(reconcile, reconcile->target.text);
     if (reconcile->mode == MODE_ADOPTED && !can_be_edited(reconcile)) {
         const struct merge_settings settings = settings_of(reconcile);
         merge_objects(reconcile, &settings);
@@ -477,7 +447,7 @@ bool make_text_without_us(struct reconcile *reconcile, struct text *out,
     AUTO_BUFFER text = {0};
     struct owned owned = {0};
     struct value *none = value_make(reconcile->arena, VALUE_MAP);
-    reconcile->live = parse(reconcile, reconcile->target.text);
+    reconcile->live = parse_corefile(reconcile, reconcile->target.text);
     if (reconcile->mode != MODE_ADOPTED || !reconcile->live || !read_owned(reconcile, &owned))
         return false;
     splice(reconcile, &owned, TEXT(""), none, &text);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_certificate.h"
 #include "controllers/clusterdns/test_cluster.h"
 
 #define ONE_ZONE "'servers':[" SERVER("'a.example'", "'192.0.2.1'") "]"
@@ -363,6 +364,43 @@ static void drift_is_put_back(void **state)
                         "linux"));
 }
 
+// Each change is put back, with no more than one write.
+static void any_drift_of_template_and_service_is_put_back(void **state)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *path;
+        const char *value;
+    } rows[] = {
+        {&daemonset_kind, "spec.template.spec.containers[0].args", "['-conf','/other']"},
+        {&daemonset_kind, "spec.template.spec.containers[0].readinessProbe.httpGet.port", "1"},
+        {&daemonset_kind, "spec.template.spec.volumes[0].configMap.name", "'other'"},
+        {&daemonset_kind, "spec.template.spec.tolerations", "[{'operator':'Exists'}]"},
+        {&daemonset_kind, "spec.template.spec.serviceAccountName", "'default'"},
+        {&daemonset_kind, "spec.updateStrategy.type", "'OnDelete'"},
+        {&service_kind, "spec.ports[0].targetPort", "53"},
+        {&service_kind, "spec.selector", "{'app':'theirs'}"},
+    };
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct stored *stored = find_stored(rows[i].kind, "openshift-dns", "dns-default");
+        struct value *before = value_copy(arena, stored->tree);
+        struct value *there = value_at(stored->tree, rows[i].path, NULL);
+        assert_non_null(there);
+        struct value edited = *quote(arena, rows[i].value);
+        edited.key = there->key;
+        edited.next = there->next;
+        *there = edited;
+        assert_int_equal(reconcile_once(DNS_MAIN_NAME), 1);
+        assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+        stored = find_stored(rows[i].kind, "openshift-dns", "dns-default");
+        assert_true(value_covers(value_find(stored->tree, "spec"), value_find(before, "spec")));
+    }
+}
+
 static void the_end_of_the_object_is_the_end_of_all_that_is_ours(void **state)
 {
     (void)state;
@@ -388,25 +426,140 @@ static void unmanaged_only_looks(void **state)
     assert_string_equal(now("Accepted"), "True/Accepted");
 }
 
+#define TLS_ZONE                                                                                   \
+    "{'zones':['a.example'],'forwardPlugin':{'upstreams':['192.0.2.1'],'transportConfig':{"        \
+    "'transport':'TLS','tls':{'serverName':'dns.example','caBundle':{'name':'corp'}}}}}"
+
+static void put_authorities(const char *before, const char *certificates)
+{
+    put_text_map("openshift-config", "corp", "ca-bundle.crt",
+                 arena_printf(arena, "%s%s", before, certificates));
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+}
+
+// "ca-corp-VERSION", of the folder that the Corefile names; NULL: it names none.
+static const char *mounted_copy(void)
+{
+    static const char head[] = "        tls /etc/pki/dns.example-";
+    const char *at = strstr(data_of("openshift-dns", "dns-default", "Corefile"), head);
+    if (!at)
+        return NULL;
+    at += sizeof head - 1;
+    return arena_copy(arena, at, (size_t)(strchr(at, '/') - at));
+}
+
+// The copy that the DaemonSet mounts where the Corefile expects it; NULL: none.
+static const char *volume_copy(void)
+{
+    const struct value *pod =
+        value_at(find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree,
+                 "spec.template.spec", NULL);
+    struct text path = value_text_at(pod, "containers[0].volumeMounts[1].mountPath");
+    struct text copy = value_text_at(pod, "volumes[1].configMap.name");
+    if (!copy.at)
+        return NULL;
+    assert_true(text_equal(value_text_at(pod, "volumes[1].name"),
+                           value_text_at(pod, "containers[0].volumeMounts[1].name")));
+    assert_true(text_ends(path, arena_printf(arena, "-%.*s", TEXT_ARGS(copy))));
+    return arena_copy(arena, copy.at, copy.len);
+}
+
+static const char *use_authorities(void)
+{
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main("'servers':[" TLS_ZONE "]");
+    put_authorities("", test_certificate);
+    const char *copy = mounted_copy();
+    assert_non_null(copy);
+    assert_string_equal(volume_copy(), copy);
+    assert_string_equal(data_of("openshift-dns", copy, "ca-bundle.crt"), test_certificate);
+    return copy;
+}
+
 static void authorities_are_copied_and_mounted(void **state)
 {
     (void)state;
     cluster.settings.image = "registry/coredns:v1.12.4";
-    put_main("'servers':[{'zones':['a.example'],'forwardPlugin':{'upstreams':['192.0.2.1'],"
-             "'transportConfig':{'transport':'TLS','tls':{'serverName':'dns.example','caBundle':"
-             "{'name':'corp'}}}}}]");
+    put_main("'servers':[" TLS_ZONE "]");
     settle(DNS_MAIN_NAME);
     assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "        tls\n"));
-    put_text_map("openshift-config", "corp", "ca-bundle.crt",
-                 "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n");
-    cluster.now_ms += 5000;
-    settle(DNS_MAIN_NAME);
-    assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"),
-                           "        tls /etc/pki/dns.example-ca-corp-"));
-    assert_non_null(data_of("openshift-dns", "ca-corp", "ca-bundle.crt"));
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Accepted"),
+                           "ConfigMap openshift-config/corp of the authorities is not there; the "
+                           "system's authorities are trusted"));
+    const char *copy = use_authorities();
     put_main(ONE_ZONE);
     settle(DNS_MAIN_NAME);
-    assert_null(data_of("openshift-dns", "ca-corp", "ca-bundle.crt"));
+    assert_null(volume_copy());
+    assert_null(data_of("openshift-dns", copy, "ca-bundle.crt"));
+}
+
+static void other_certificates_are_another_copy_and_another_mount(void **state)
+{
+    (void)state;
+    cluster.settings.update = "reload";
+    const char *before = use_authorities();
+    put_pod(true, "dns-a", "10.0.0.1");
+    set_answer(0, "10.0.0.1:5353", config_id());
+    settle(DNS_MAIN_NAME);
+    put_authorities("# rotated\n", test_certificate);
+    const char *after = mounted_copy();
+    assert_string_not_equal(after, before);
+    assert_string_equal(volume_copy(), after);
+    assert_non_null(data_of("openshift-dns", before, "ca-bundle.crt")); // to go back to
+    assert_non_null(data_of("openshift-dns", after, "ca-bundle.crt"));
+    const char *versions[] = {"# third\n", "# fourth\n"};
+    for (size_t i = 0; i < COUNT_OF(versions); i++) {
+        set_answer(0, "10.0.0.1:5353", config_id());
+        settle(DNS_MAIN_NAME);
+        put_authorities(versions[i], test_certificate);
+    }
+    assert_null(data_of("openshift-dns", before, "ca-bundle.crt"));
+}
+
+static void a_change_of_other_fields_of_the_authorities_changes_nothing(void **state)
+{
+    (void)state;
+    const char *copy = use_authorities();
+    touch(find_stored(&config_map_kind, "openshift-config", "corp")->tree);
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+    assert_string_equal(mounted_copy(), copy);
+}
+
+static void authorities_that_turn_bad_or_go_leave_the_old_ones(void **state)
+{
+    (void)state;
+    const char *copy = use_authorities();
+    put_authorities("", "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n");
+    assert_string_equal(mounted_copy(), copy);
+    assert_string_equal(volume_copy(), copy);
+    assert_non_null(data_of("openshift-dns", copy, "ca-bundle.crt"));
+    const struct value *first = value_at(status_of(DNS_MAIN_NAME), "forwarders[0]", NULL);
+    assert_true(text_is(value_text_at(first, "state"), "LastGood"));
+    assert_true(text_is(value_text_at(first, "reason"), "CABundleInvalid"));
+    remove_stored(&config_map_kind, "openshift-config", "corp");
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(mounted_copy(), copy);
+    assert_string_equal(volume_copy(), copy);
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Accepted"),
+                           "those that it had last are trusted"));
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+}
+
+static void a_fragment_finds_its_authorities(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main("");
+    put(&dns_kind, "", "team-a", "", "'spec':{'servers':[" TLS_ZONE "]}");
+    settle(DNS_MAIN_NAME);
+    put_authorities("", test_certificate);
+    assert_non_null(mounted_copy());
+    settle("team-a");
+    assert_string_equal(condition_of(arena, status_of("team-a"), "Accepted"), "True/Accepted");
+    assert_string_equal(message_of(arena, status_of("team-a"), "Accepted"),
+                        "every entry is served as it is written");
 }
 
 // ---- preflight ----------------------------------------------------------------------------------
@@ -650,9 +803,14 @@ int main(void)
         STORY(an_own_coredns_is_made),
         STORY(without_an_image_all_but_the_daemonset_is_made),
         STORY(drift_is_put_back),
+        STORY(any_drift_of_template_and_service_is_put_back),
         STORY(the_end_of_the_object_is_the_end_of_all_that_is_ours),
         STORY(unmanaged_only_looks),
         STORY(authorities_are_copied_and_mounted),
+        STORY(other_certificates_are_another_copy_and_another_mount),
+        STORY(a_change_of_other_fields_of_the_authorities_changes_nothing),
+        STORY(authorities_that_turn_bad_or_go_leave_the_old_ones),
+        STORY(a_fragment_finds_its_authorities),
         STORY(the_first_config_needs_no_preflight),
         STORY(one_pod_loads_a_config_before_the_others),
         STORY(what_the_first_pod_can_not_load_replaces_nothing),

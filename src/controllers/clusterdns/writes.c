@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/labels.h"
+
 // The ConfigMaps: the Corefile itself, and copies of it to go back to.
 
 struct value *own_tree(struct reconcile *reconcile)
@@ -13,6 +15,11 @@ struct value *own_tree(struct reconcile *reconcile)
     value_put(arena, tree, "metadata.ownerReferences",
               object_owner_references(arena, reconcile->in->subject, true));
     return tree;
+}
+
+bool is_ours(const struct object *object)
+{
+    return labels_find(object_spec(object), TEXT(OPERATOR_LABEL)).at;
 }
 
 struct object_want *want_object(struct reconcile *reconcile, const struct kind *kind,

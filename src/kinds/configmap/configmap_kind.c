@@ -1,11 +1,10 @@
 #include "kinds/configmap/configmap_kind.h"
 
-#include "kinds/group.h"
+#include "base/labels.h"
 
 static void pack_spec(const struct value *object, struct pack_writer *out)
 {
-    pack_text(out, value_text_at(object, "metadata.labels[" OWNING_DNS_LABEL "]"));
-    pack_number(out, value_bool_at(object, "immutable", false));
+    labels_pack(object, out);
     text_map_pack(out, value_at(object, "metadata.annotations", NULL));
     text_map_pack(out, value_find(object, "data"));
 }
@@ -13,8 +12,8 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
 void config_map_unpack(struct arena *arena, struct text spec, struct config_map *out)
 {
     struct pack_reader in = pack_open(spec);
-    *out = (struct config_map){.owner = unpack_text(&in)};
-    out->is_immutable = unpack_number(&in);
+    labels_skip(&in);
+    *out = (struct config_map){0};
     out->annotations = text_map_unpack(arena, &in, &out->annotation_count);
     out->data = text_map_unpack(arena, &in, &out->data_count);
 }
@@ -51,4 +50,5 @@ const struct kind config_map_kind = {
     .field_count = COUNT_OF(fields),
     .doc = "Text under names.",
     .pack_spec = pack_spec,
+    .keeps_labels = true,
 };

@@ -5,12 +5,11 @@
 #include "kinds/text_map.h"
 
 // Core ConfigMap: texts under names, such as a Corefile or a bundle of certificates. Controllers
-// that only write one name it in decisions and need nothing of what follows.
+// that only write one name it in decisions and need nothing of what follows. The body begins with
+// its labels.
 extern const struct kind config_map_kind;
 
 struct config_map {
-    struct text owner; // the label OWNING_DNS_LABEL; absent: it has none
-    bool is_immutable;
     const struct text_pair *annotations;
     size_t annotation_count;
     const struct text_pair *data; // texts as they are, up to 1 MiB; binaryData is not kept

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/labels.h"
 #include "kinds/test_arena.h"
 
 static struct config_map map_of(const char *json)
@@ -17,15 +18,13 @@ static struct config_map map_of(const char *json)
     return map;
 }
 
-static void annotations_owner_and_data_are_kept(void **state)
+static void annotations_and_data_are_kept(void **state)
 {
     (void)state;
     struct config_map map = map_of(
         "{'metadata':{'labels':{'x':'y','dns.operator.openshift.io/owning-dns':'default'},"
         "'annotations':{'dns.homelab.mortenolsen.pro/config-id':'7123ad3aa85b6c10','a':'b'}},"
-        "'immutable':true,'data':{'Corefile':'. {\\n}\\n','empty':''},'binaryData':{'z':'eA=='}}");
-    assert_true(text_is(map.owner, "default"));
-    assert_true(map.is_immutable);
+        "'data':{'Corefile':'. {\\n}\\n','empty':''},'binaryData':{'z':'eA=='}}");
     assert_int_equal(map.annotation_count, 2);
     assert_true(text_is(config_map_annotation(&map, "dns.homelab.mortenolsen.pro/config-id"),
                         "7123ad3aa85b6c10"));
@@ -40,8 +39,6 @@ static void an_empty_object_has_nothing(void **state)
 {
     (void)state;
     struct config_map map = map_of("{'metadata':{'labels':[],'annotations':7},'data':'x'}");
-    assert_null(map.owner.at);
-    assert_false(map.is_immutable);
     assert_int_equal(map.annotation_count + map.data_count, 0);
     assert_null(config_map_data(&map, "x").at);
 }
@@ -63,7 +60,6 @@ static void any_change_is_another_body(void **state)
     static const char *const variants[] = {
         "{'data':{'a':'b'}}",
         "{'data':{'a':'c'}}",
-        "{'data':{'a':'b'},'immutable':true}",
         "{'data':{'a':'b'},'metadata':{'annotations':{'a':'b'}}}",
         "{'data':{'a':'b'},'metadata':{'labels':{'dns.operator.openshift.io/owning-dns':'x'}}}",
     };
@@ -72,6 +68,14 @@ static void any_change_is_another_body(void **state)
         for (size_t j = 0; j < i; j++)
             assert_false(text_equal(spec_body_of(&config_map_kind, variants[i]),
                                     spec_body_of(&config_map_kind, variants[j])));
+}
+
+static void inputs_may_select_by_its_labels(void **state)
+{
+    (void)state;
+    struct text body = spec_body_of(&config_map_kind, "{'metadata':{'labels':{'a':'b'}}}");
+    assert_true(labels_match("a=b", body));
+    assert_false(labels_match("a=c", body));
 }
 
 static void a_value_that_is_no_text_is_told(void **state)
@@ -87,9 +91,9 @@ static void a_value_that_is_no_text_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(annotations_owner_and_data_are_kept), UNIT(an_empty_object_has_nothing),
-        UNIT(a_text_of_a_mebibyte_is_kept_whole),  UNIT(any_change_is_another_body),
-        UNIT(a_value_that_is_no_text_is_told),
+        UNIT(annotations_and_data_are_kept),      UNIT(an_empty_object_has_nothing),
+        UNIT(a_text_of_a_mebibyte_is_kept_whole), UNIT(any_change_is_another_body),
+        UNIT(inputs_may_select_by_its_labels),    UNIT(a_value_that_is_no_text_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
 {
     const struct value *pods = value_at(object, "spec.template.spec", NULL);
     pack_text(out, pod_spec_image(pods, DEPLOYMENT_CONTAINER));
+    tree_pack(out, pods);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         pack_signed(out, value_int_at(object, numbers[i].path, numbers[i].fallback));
 }
@@ -28,6 +29,7 @@ void deployment_unpack(struct text spec, struct deployment *out)
 {
     struct pack_reader in = pack_open(spec);
     *out = (struct deployment){.image = unpack_text(&in)};
+    out->pod = unpack_text(&in);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         *(int64_t *)((char *)out + numbers[i].offset) = unpack_signed(&in);
 }

@@ -3,13 +3,14 @@
 #include "base/kind.h"
 #include "base/memory.h"
 
-// Deployment (apps/v1), as far as it runs CoreDNS: the image, and how many pods are up to date.
+// Deployment (apps/v1), as far as it runs CoreDNS: what its pods are, and how many are up to date.
 extern const struct kind deployment_kind;
 
 #define DEPLOYMENT_CONTAINER "coredns"
 
 struct deployment {
     struct text image; // of the container DEPLOYMENT_CONTAINER, or else of the first
+    struct text pod;   // spec.template.spec as JSON; absent: there is none
     int64_t wanted;    // spec.replicas; 1 where it is absent, as an API server has it
     int64_t generation;
     int64_t observed_generation; // that which the numbers below are about; 0: none yet
@@ -17,5 +18,5 @@ struct deployment {
     int64_t updated;
     int64_t available;
 };
-// `spec` is the cached body, from which the image is borrowed.
+// `spec` is the cached body, from which the texts are borrowed.
 void deployment_unpack(struct text spec, struct deployment *out);

@@ -9,7 +9,7 @@
 
 #include "kinds/test_arena.h"
 
-static void image_and_numbers_are_kept(void **state)
+static void image_pod_and_numbers_are_kept(void **state)
 {
     struct deployment deployment;
     (void)state;
@@ -21,6 +21,9 @@ static void image_and_numbers_are_kept(void **state)
         "}");
     deployment_unpack(body, &deployment);
     assert_true(text_is(deployment.image, "coredns:1.10.1"));
+    assert_true(text_is(deployment.pod,
+                        quote_text(arena, "{'containers':[{'name':'sidecar','image':'s:1'},"
+                                          "{'name':'coredns','image':'coredns:1.10.1'}]}")));
     assert_int_equal(deployment.wanted, 2);
     assert_int_equal(deployment.generation, 6);
     assert_int_equal(deployment.observed_generation, 5);
@@ -35,6 +38,7 @@ static void absent_replicas_are_one(void **state)
     (void)state;
     deployment_unpack(spec_body_of(&deployment_kind, "{'spec':{'template':{}}}"), &deployment);
     assert_null(deployment.image.at);
+    assert_null(deployment.pod.at);
     assert_int_equal(deployment.wanted, 1);
     assert_int_equal(deployment.replicas, 0);
     deployment_unpack(spec_body_of(&deployment_kind, "{'spec':{'replicas':0}}"), &deployment);
@@ -44,7 +48,7 @@ static void absent_replicas_are_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(image_and_numbers_are_kept),
+        UNIT(image_pod_and_numbers_are_kept),
         UNIT(absent_replicas_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

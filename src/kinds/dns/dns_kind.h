@@ -209,6 +209,8 @@ struct dns_config { // the Corefile that is wanted; absent texts: none
     size_t proved_count;
     const struct text *bundles; // names of the ConfigMaps of authorities that entries name
     size_t bundle_count;
+    const struct text *copies; // names of the copies of these that Pods mount
+    size_t copy_count;
 };
 enum { DNS_STALE_MAX = 10, DNS_FORWARDERS_MAX = 100 };
 struct dns_pods {

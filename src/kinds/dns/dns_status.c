@@ -46,6 +46,7 @@ static struct value *config_encode(struct arena *arena, struct dns_config config
     value_set(map, TEXT("since"), status_time_make(arena, config.since_s));
     value_set(map, TEXT("proved"), texts_encode(arena, config.proved, config.proved_count));
     value_set(map, TEXT("bundles"), texts_encode(arena, config.bundles, config.bundle_count));
+    value_set(map, TEXT("bundleCopies"), texts_encode(arena, config.copies, config.copy_count));
     return map;
 }
 
@@ -118,6 +119,7 @@ void dns_pack_managed(const struct value *object, struct pack_writer *out)
     pack_signed(out, status_time_at(config, "since"));
     pack_list(value_list_at(config, "proved"), out);
     pack_list(value_list_at(config, "bundles"), out);
+    pack_list(value_list_at(config, "bundleCopies"), out);
     pack_signed(out, value_int_at(object, "status.observedGeneration", 0));
     conditions_pack(out, &conditions, dns_condition_types, 0);
 }
@@ -142,6 +144,7 @@ void dns_status_unpack(struct arena *arena, struct text spec, struct text ours,
     out->config.since_s = unpack_signed(&in);
     unpack_proved(arena, &in, &out->config);
     out->config.bundles = text_list_unpack(arena, &in, &out->config.bundle_count);
+    out->config.copies = text_list_unpack(arena, &in, &out->config.copy_count);
     out->observed_generation = unpack_signed(&in);
     conditions_unpack(&in, &out->conditions, dns_condition_types, 0);
 }

@@ -35,12 +35,9 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
     pack_text(out, value_text_at(object, "status.podIP"));
     pack_text(out, value_text_at(object, "status.phase"));
     pack_text(out, value_text_at(object, "spec.nodeName"));
-    pack_text(out, pod_spec_image(value_find(object, "spec"), NULL));
-    pack_text(out, value_text_at(object, "metadata.annotations[" CONFIG_ID_ANNOTATION "]"));
     pack_number(out, status_has_condition(object, "Ready"));
     pack_end(out, value_at(status, "state.terminated", NULL));
     pack_end(out, value_at(status, "lastState.terminated", NULL));
-    pack_signed(out, value_int_at(status, "restartCount", 0));
 }
 
 // ---- unpacking ----------------------------------------------------------------------------------
@@ -63,12 +60,9 @@ void pod_unpack(struct text spec, struct pod *out)
     *out = (struct pod){.ip = unpack_text(&in)};
     out->phase = unpack_text(&in);
     out->node = unpack_text(&in);
-    out->image = unpack_text(&in);
-    out->config_id = unpack_text(&in);
     out->is_ready = unpack_number(&in);
     out->end = unpack_end(&in);
     out->last_end = unpack_end(&in);
-    out->restart_count = unpack_signed(&in);
 }
 
 const struct kind pod_kind = {

@@ -17,13 +17,10 @@ struct pod {
     struct text ip;    // absent: none yet
     struct text phase; // "Pending", "Running", "Succeeded", "Failed", "Unknown"; absent: none yet
     struct text node;  // absent: not scheduled
-    struct text image; // of the first container, as asked for
-    struct text config_id; // CONFIG_ID_ANNOTATION; absent: none
-    bool is_ready;         // condition Ready is True
+    bool is_ready;     // condition Ready is True
     // Of the first container.
     struct pod_end end;      // it does not run, and ended so
     struct pod_end last_end; // it was started again since it ended so
-    int64_t restart_count;
 };
 // `spec` is the cached body, from which the texts are borrowed.
 void pod_unpack(struct text spec, struct pod *out);
