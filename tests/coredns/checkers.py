@@ -45,7 +45,7 @@ class Finding:
     def is_like(self, other):
         """Does `other`, of the linter, say the same? It always has a place, may have a hint behind
         the words, and shows a blank for each line feed, and the beginning of a very long text."""
-        words = CONTROL.sub(" ", self.text)[:SHOWN_MAX]
+        words = CONTROL.sub(" ", self.text.rstrip("\n"))[:SHOWN_MAX]
         rest = other.text.removeprefix(words)
         has_words = rest == "" or len(words) == SHOWN_MAX or rest.startswith(" (")
         is_there = not self.line or (self.file, self.line) == (other.file, other.line)

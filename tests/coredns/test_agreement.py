@@ -8,8 +8,9 @@ import collections
 import re
 
 import build
+import checkers
 from corefiles import Corefile
-from differences import DELIBERATE, FAULTS, cause_of, kind_of
+from differences import DELIBERATE, cause_of, kind_of
 from harness import LOOPBACK, free_port
 
 LEAST = 2000
@@ -62,7 +63,7 @@ def test_the_first_error_is_the_one_that_coredns_prints(sessions):
 def test_each_reason_is_needed(sessions):
     used = {cause_of(release, session.results[name], session.errors[name])
             for release, session in sessions.items() for name in differences(session)}
-    assert [row.words for row in DELIBERATE + FAULTS if row not in used] == []
+    assert [row.words for row in DELIBERATE if row not in used] == []
 
 
 def test_a_verdict_does_not_depend_on_those_before_it(session):
@@ -81,6 +82,16 @@ def test_coredns_itself_refuses_with_the_same_words(session):
              if result and "lookup" not in result.text and result.text != "hangs"]
     for name in sample(names):
         assert str(session.coredns.refusal(session.folder, name)) == str(session.results[name])
+
+
+def test_what_is_said_when_servers_start_is_said_by_coredns_itself(sessions):
+    session = sessions[build.COREDNS[0].version]
+    text = f".:{free_port()} {{\n    bind {LOOPBACK}\n    k8s_external example.org\n}}\n"
+    Corefile(text).write(session.folder, "alone")
+    linter = checkers.Linter(session.coredns.version)
+    errors = linter.errors(session.folder, ["alone"])["alone"]
+    refusal = session.coredns.refusal(session.folder, "alone")
+    assert len(errors) == 1 and refusal.is_like(errors[0]), (str(refusal), *map(str, errors))
 
 
 def test_coredns_itself_accepts_what_it_said_it_would(session):

@@ -11,17 +11,21 @@ enum { OCTET_BITS = 8, NIBBLE_BITS = 4, PORT_TEXT_MAX = 8 };
 static const struct transport {
     const char *name;
     uint16_t port;
+    struct coredns_version since;
 } transports[] = {
-    {"tls", 853},    {"dns", 53},    {"quic", 853}, {"grpc", 443},
-    {"https3", 443}, {"https", 443}, {"unix", 0},
+    {"tls", 853, {0}},           {"dns", 53, {0}},
+    {"quic", 853, {1, 11, 0}},   {"grpc", 443, {0}},
+    {"https3", 443, {1, 13, 2}}, {"https", 443, {0}},
+    {"unix", 0, {1, 11, 0}},
 };
 
-const char *corefile_take_transport(struct text *text)
+const char *corefile_take_transport(struct text *text, struct coredns_version version)
 {
     for (size_t i = 0; i < COUNT_OF(transports); i++) {
         size_t len = strlen(transports[i].name);
         if (!text_starts(*text, transports[i].name) || text->len < len + 3 ||
-            memcmp(text->at + len, "://", 3) != 0)
+            memcmp(text->at + len, "://", 3) != 0 ||
+            coredns_version_is_before(version, transports[i].since))
             continue;
         *text = (struct text){text->at + len + 3, text->len - len - 3};
         return transports[i].name;
@@ -109,13 +113,11 @@ static bool take_port(struct arena *arena, struct text *text, struct text *port)
     int64_t number;
     const char *colon = text->len ? memrchr(text->at, ':', text->len) : NULL;
     if (!colon)
-        return true;
+        return text->len > 0;
     struct text digits = {colon + 1, (size_t)(text->at + text->len - colon) - 1};
     if (!digits.len)
         return false;
-    if (digits.len > 1 && *digits.at == '+' && digits.at[1] != '-')
-        digits = (struct text){digits.at + 1, digits.len - 1};
-    if (!text_to_int64(digits, &number))
+    if (!go_read_int(digits, &number))
         return true;
     char *copy = arena_printf(arena, "%lld", (long long)number);
     *port = text_of(copy);
@@ -123,12 +125,12 @@ static bool take_port(struct arena *arena, struct text *text, struct text *port)
     return true;
 }
 
-const char *corefile_address_read(struct arena *arena, struct text text,
-                                  struct corefile_address *out)
+const char *corefile_address_read_as(struct arena *arena, struct text text,
+                                     struct coredns_version version, struct corefile_address *out)
 {
     struct corefile_address address = {.port = TEXT("")};
     struct text zone = text;
-    address.transport = corefile_take_transport(&zone);
+    address.transport = corefile_take_transport(&zone, version);
     struct text whole = zone;
     if (!take_port(arena, &zone, &address.port))
         return arena_printf(arena, "expecting data after last colon: %s", go_quote(arena, whole));
@@ -148,6 +150,12 @@ const char *corefile_address_read(struct arena *arena, struct text text,
     }
     *out = address;
     return NULL;
+}
+
+const char *corefile_address_read(struct arena *arena, struct text text,
+                                  struct corefile_address *out)
+{
+    return corefile_address_read_as(arena, text, coredns_newest, out);
 }
 
 struct text corefile_address_port(struct arena *arena, const struct corefile_address *address,
@@ -186,8 +194,8 @@ bool corefile_zone_has(struct text zone, struct text name)
     return name.len == zone.len || name.at[name.len - zone.len - 1] == '.';
 }
 
-bool zone_is_normal(struct arena *arena, struct text text)
+bool zone_is_normal(const struct linter *linter, struct text text)
 {
     struct corefile_address address;
-    return !corefile_address_read(arena, text, &address);
+    return !corefile_address_read_as(linter->arena, text, linter->options->version, &address);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "dns/corefile/coredns.h"
 #include "dns/corefile/corefile.h"
 
 // The addresses in front of a server block: "dns://example.org:1053", "10.0.0.0/24", ".".
@@ -15,11 +16,14 @@ struct corefile_address {
     size_t zone_count;
 };
 
-// Takes "tls://" and the like off the text; "dns" where there is none.
-const char *corefile_take_transport(struct text *text);
-// As CoreDNS reads it. NULL, or its words for what is wrong.
+// Takes "tls://" and the like off the text; "dns" where there is none that the release knows.
+const char *corefile_take_transport(struct text *text, struct coredns_version version);
+// As the newest CoreDNS reads it. NULL, or its words for what is wrong.
 const char *corefile_address_read(struct arena *arena, struct text text,
                                   struct corefile_address *out);
+// The same of a release.
+const char *corefile_address_read_as(struct arena *arena, struct text text,
+                                     struct coredns_version version, struct corefile_address *out);
 // The port of a transport, as digits; `port` is that of plain DNS.
 struct text corefile_address_port(struct arena *arena, const struct corefile_address *address,
                                   uint16_t port);

@@ -105,7 +105,8 @@ static void check_zones(const struct advice *advice)
     const struct corefile_block *block = advice->block;
     for (size_t i = 0; i < block->key_count; i++) {
         struct corefile_address address;
-        if (corefile_address_read(arena, block->keys[i], &address))
+        if (corefile_address_read_as(arena, block->keys[i], advice->linter->options->version,
+                                     &address))
             continue;
         with_port += address.port.len > 0;
         for (size_t at = 0; at < address.zone_count; at++)
@@ -153,7 +154,8 @@ static void check_shadows(const struct advice *advice, const struct cluster_zone
     struct arena *arena = advice->linter->arena;
     for (size_t i = 0; i < block->key_count && cluster->block && block != cluster->block; i++) {
         struct corefile_address address;
-        if (corefile_address_read(arena, block->keys[i], &address))
+        if (corefile_address_read_as(arena, block->keys[i], advice->linter->options->version,
+                                     &address))
             continue;
         struct text zone = corefile_zone_name(arena, address.zones[0], false);
         for (size_t at = 0; at < cluster->count; at++)

@@ -214,15 +214,3 @@ size_t coredns_directives_find(const struct coredns_directives *found, struct te
     }
     return COREDNS_NO_DIRECTIVE;
 }
-
-bool coredns_is_rcode(struct text text)
-{
-    static const char *const rcodes[] = {
-        "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP",    "REFUSED", "YXDOMAIN", "YXRRSET",
-        "NXRRSET", "NOTAUTH", "NOTZONE",  "STATEFUL", "BADVERS",   "BADSIG",  "BADKEY",   "BADTIME",
-        "BADMODE", "BADNAME", "BADALG",   "BADTRUNC", "BADCOOKIE", "NOTIMPL"};
-    for (size_t i = 0; i < COUNT_OF(rcodes); i++)
-        if (text_equal_nocase(text, text_of(rcodes[i])))
-            return true;
-    return false;
-}

@@ -48,6 +48,3 @@ bool coredns_names_read(struct arena *arena, struct text text, const char *const
 // The place of a directive, or COREDNS_NO_DIRECTIVE.
 enum { COREDNS_NO_DIRECTIVE = UINT16_MAX };
 size_t coredns_directives_find(const struct coredns_directives *directives, struct text name);
-
-// Is it a response code as options of plugins name them ("SERVFAIL"), in any case?
-bool coredns_is_rcode(struct text text);

@@ -1,31 +1,76 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "base/when.h"
+#include "base/must.h"
 #include "dns/corefile/setup.h"
 
-// Numbers, durations and addresses as Go's library reads them, with its words for what is wrong.
+// Texts, addresses and names as Go's library reads them, with its words for what is wrong.
 
 enum {
     IP_TEXT_MAX = 64,
     DOMAIN_OCTETS_MAX = 256, // one more than the DNS allows: CoreDNS does not count the root
 };
 
+// Blanks that are no ASCII, and marks without a width: Go prints neither.
+static bool is_printed(uint32_t code_point)
+{
+    static const struct range {
+        uint32_t first;
+        uint32_t last;
+    } hidden[] = {
+        {0x00, 0x1f},     {0x7f, 0xa0},     {0xad, 0xad},     {0x1680, 0x1680}, {0x2000, 0x200f},
+        {0x2028, 0x202f}, {0x205f, 0x206f}, {0x3000, 0x3000}, {0xfeff, 0xfeff},
+    };
+    for (size_t i = 0; i < COUNT_OF(hidden); i++)
+        if (code_point >= hidden[i].first && code_point <= hidden[i].last)
+            return false;
+    return true;
+}
+
+static void quote_hidden(struct buffer *out, uint32_t code_point)
+{
+    static const char letters[] = "abtnvfr"; // of 7 to 13
+    if (code_point >= '\a' && code_point <= '\r')
+        buffer_printf(out, "\\%c", letters[code_point - '\a']);
+    else if (code_point < ' ' || code_point == 0x7f)
+        buffer_printf(out, "\\x%02x", code_point);
+    else
+        buffer_printf(out, "\\u%04x", code_point);
+}
+
 const char *go_quote(struct arena *arena, struct text text)
 {
     AUTO_BUFFER out = {0};
     buffer_add_char(&out, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        if (c == '"' || c == '\\')
-            buffer_printf(&out, "\\%c", c);
-        else if (c < ' ' || c == 0x7f)
-            buffer_printf(&out, "\\x%02x", c);
+    while (text.len) {
+        uint32_t code_point = 0;
+        size_t len = utf8_decode(text, &code_point);
+        if (!len)
+            buffer_printf(&out, "\\x%02x", (unsigned char)*text.at);
+        else if (code_point == '"' || code_point == '\\')
+            buffer_printf(&out, "\\%c", *text.at);
+        else if (is_printed(code_point))
+            buffer_add(&out, text.at, len);
         else
-            buffer_add_char(&out, (char)c);
+            quote_hidden(&out, code_point);
+        len += !len;
+        text = (struct text){text.at + len, text.len - len};
     }
     buffer_add_char(&out, '"');
     return arena_copy(arena, out.at, out.len);
+}
+
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c);
+}
+
+struct text go_lower(struct arena *arena, struct text text)
+{
+    char *out = arena_new_array(arena, char, text.len + 1);
+    for (size_t i = 0; i < text.len; i++)
+        out[i] = lower(text.at[i]);
+    return (struct text){out, text.len};
 }
 
 static bool is_digit(char c)
@@ -33,114 +78,12 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static size_t digits_at(struct text text, size_t at)
+static bool is_number(struct text text)
 {
-    size_t count = 0;
-    while (at + count < text.len && is_digit(text.at[at + count]))
-        count++;
-    return count;
-}
-
-static bool fail_number(struct setup *setup, const char *function, struct text text,
-                        const char *why)
-{
-    return setup_fail(setup, "number", "strconv.%s: parsing %s: %s", function,
-                      go_quote(setup->linter->arena, text), why);
-}
-
-// Only digits, as base 10 has no underscores. *is_large: it does not fit.
-static bool read_digits(struct text text, uint64_t most, uint64_t *out, bool *is_large)
-{
-    uint64_t number = 0;
-    if (!text.len || digits_at(text, 0) != text.len)
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        uint64_t digit = (uint64_t)(text.at[i] - '0');
-        *is_large = *is_large || number > (most - digit) / 10;
-        number = *is_large ? 0 : number * 10 + digit;
-    }
-    *out = number;
-    return true;
-}
-
-bool go_int(struct setup *setup, struct text text, int64_t *out)
-{
-    struct text digits = text;
-    uint64_t number = 0;
-    bool is_large = false;
-    bool is_negative = text_starts(text, "-");
-    if (is_negative || text_starts(text, "+"))
-        digits = (struct text){text.at + 1, text.len - 1};
-    if (!read_digits(digits, (uint64_t)INT64_MAX + is_negative, &number, &is_large))
-        return fail_number(setup, "Atoi", text, "invalid syntax");
-    if (is_large)
-        return fail_number(setup, "Atoi", text, "value out of range");
-    *out = is_negative ? (int64_t)-number : (int64_t)number;
-    return true;
-}
-
-bool go_uint(struct setup *setup, struct text text, unsigned bits, uint64_t *out)
-{
-    uint64_t number = 0;
-    bool is_large = false;
-    uint64_t most = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-    if (!read_digits(text, most, &number, &is_large))
-        return fail_number(setup, "ParseUint", text, "invalid syntax");
-    if (is_large)
-        return fail_number(setup, "ParseUint", text, "value out of range");
-    *out = number;
-    return true;
-}
-
-// ---- durations ----------------------------------------------------------------------------------
-
-static bool is_unit(struct text text)
-{
-    static const char *const units[] = {"ns", "us", "\xc2\xb5s", "\xce\xbcs", "ms", "s", "m", "h"};
-    for (size_t i = 0; i < COUNT_OF(units); i++)
-        if (text_is(text, units[i]))
-            return true;
-    return false;
-}
-
-// The words of Go for a text that is no duration.
-static const char *duration_fault(struct arena *arena, struct text text)
-{
-    const char *whole = go_quote(arena, text);
-    size_t at = text_starts(text, "-") || text_starts(text, "+");
-    while (at < text.len) {
-        size_t digits = digits_at(text, at);
-        at += digits;
-        if (at < text.len && text.at[at] == '.') {
-            size_t fraction = digits_at(text, at + 1);
-            digits += fraction;
-            at += 1 + fraction;
-        }
-        if (!digits)
-            break;
-        size_t start = at;
-        while (at < text.len && text.at[at] != '.' && !is_digit(text.at[at]))
-            at++;
-        struct text unit = {text.at + start, at - start};
-        if (!unit.len)
-            return arena_printf(arena, "time: missing unit in duration %s", whole);
-        if (!is_unit(unit))
-            return arena_printf(arena, "time: unknown unit %s in duration %s",
-                                go_quote(arena, unit), whole);
-    }
-    return arena_printf(arena, "time: invalid duration %s", whole);
-}
-
-const char *go_duration_error(struct arena *arena, struct text text, int64_t *out_ns)
-{
-    struct error err;
-    return duration_parse_ns(text, out_ns, &err) ? NULL : duration_fault(arena, text);
-}
-
-bool go_duration(struct setup *setup, struct text text, int64_t *out_ns)
-{
-    const char *fault = go_duration_error(setup->linter->arena, text, out_ns);
-    return !fault || setup_fail(setup, "duration", "%s", fault);
+    for (size_t i = 0; i < text.len; i++)
+        if (!is_digit(text.at[i]))
+            return false;
+    return text.len > 0;
 }
 
 // ---- addresses ----------------------------------------------------------------------------------
@@ -173,14 +116,46 @@ bool go_is_cidr(struct text text)
     struct text bits = {slash + 1, text.len - address.len - 1};
     int family = ip_family(address);
     int64_t number;
-    if (!family || !bits.len || digits_at(bits, 0) != bits.len || !text_to_int64(bits, &number))
+    if (!family || !is_number(bits) || !text_to_int64(bits, &number))
         return false;
     return number <= (family == AF_INET ? 32 : 128);
 }
 
+enum { OCTET_BITS = 8 };
+
+static void clear_host_bits(uint8_t *octets, unsigned bits, unsigned prefix)
+{
+    for (unsigned bit = prefix; bit < bits; bit++)
+        octets[bit / OCTET_BITS] &= (uint8_t) ~(0x80u >> bit % OCTET_BITS);
+}
+
+bool go_network_read(struct arena *arena, struct text text, struct go_network *out)
+{
+    char copy[IP_TEXT_MAX];
+    char shown[INET6_ADDRSTRLEN];
+    uint8_t octets[16];
+    int64_t prefix = 0;
+    if (!go_is_cidr(text))
+        return false;
+    const char *slash = memchr(text.at, '/', text.len);
+    struct text address = {text.at, (size_t)(slash - text.at)};
+    int family = ip_family(address);
+    memcpy(copy, address.at, address.len);
+    copy[address.len] = '\0';
+    must(inet_pton(family, copy, octets) == 1);
+    text_to_int64((struct text){slash + 1, text.len - address.len - 1}, &prefix);
+    unsigned bits = family == AF_INET ? 32 : 128;
+    clear_host_bits(octets, bits, (unsigned)prefix);
+    must(inet_ntop(family, octets, shown, sizeof shown));
+    *out = (struct go_network){bits, (unsigned)prefix,
+                               arena_printf(arena, "%s/%u", shown, (unsigned)prefix)};
+    return true;
+}
+
+// Go does not name an address that is empty.
 static const char *address_error(struct arena *arena, struct text text, const char *why)
 {
-    return arena_printf(arena, "address %.*s: %s", TEXT_ARGS(text), why);
+    return text.len ? arena_printf(arena, "address %.*s: %s", TEXT_ARGS(text), why) : why;
 }
 
 static const char *find_char(struct text text, char c)
@@ -188,39 +163,48 @@ static const char *find_char(struct text text, char c)
     return text.len ? memchr(text.at, c, text.len) : NULL;
 }
 
+// What is wrong with "[HOST]:PORT". NULL: nothing.
+static const char *bracket_fault(struct text text, const char *colon)
+{
+    const char *end = text.at + text.len;
+    const char *close = find_char(text, ']');
+    if (!close)
+        return "missing ']' in address";
+    if (close + 1 == colon)
+        return NULL;
+    return close + 1 < end && close[1] == ':' ? "too many colons in address"
+                                              : "missing port in address";
+}
+
 const char *go_split_host_port(struct arena *arena, struct text text, struct text *host,
                                struct text *port)
 {
     const char *end = text.at + text.len;
     const char *colon = text.len ? memrchr(text.at, ':', text.len) : NULL;
-    const char *from = text.at; // where another bracket may not stand
-    const char *close_from = text.at;
     if (!colon)
         return address_error(arena, text, "missing port in address");
-    if (*text.at == '[') {
-        const char *close = find_char(text, ']');
-        if (!close)
-            return address_error(arena, text, "missing ']' in address");
-        if (close + 1 == end)
-            return address_error(arena, text, "missing port in address");
-        if (close + 1 != colon)
-            return address_error(arena, text,
-                                 close[1] == ':' ? "too many colons in address"
-                                                 : "missing port in address");
-        *host = (struct text){text.at + 1, (size_t)(close - text.at) - 1};
-        from = text.at + 1;
-        close_from = close + 1;
-    } else {
-        *host = (struct text){text.at, (size_t)(colon - text.at)};
-        if (find_char(*host, ':'))
-            return address_error(arena, text, "too many colons in address");
-    }
-    if (find_char((struct text){from, (size_t)(end - from)}, '['))
+    bool has_brackets = *text.at == '[';
+    const char *fault = has_brackets ? bracket_fault(text, colon) : NULL;
+    if (fault)
+        return address_error(arena, text, fault);
+    const char *close = has_brackets ? find_char(text, ']') : text.at;
+    struct text name = {text.at + has_brackets, (size_t)(colon - text.at) - 2 * has_brackets};
+    if (!has_brackets && find_char(name, ':'))
+        return address_error(arena, text, "too many colons in address");
+    if (find_char((struct text){text.at + has_brackets, text.len - has_brackets}, '['))
         return address_error(arena, text, "unexpected '[' in address");
-    if (find_char((struct text){close_from, (size_t)(end - close_from)}, ']'))
+    close += has_brackets;
+    if (find_char((struct text){close, (size_t)(end - close)}, ']'))
         return address_error(arena, text, "unexpected ']' in address");
+    *host = name;
     *port = (struct text){colon + 1, (size_t)(end - colon) - 1};
     return NULL;
+}
+
+struct text go_without_zone(struct text host)
+{
+    const char *percent = host.len ? memrchr(host.at, '%', host.len) : NULL;
+    return percent ? (struct text){host.at, (size_t)(percent - host.at)} : host;
 }
 
 // ---- names --------------------------------------------------------------------------------------

@@ -10,13 +10,14 @@
 #include "dns/corefile/setup.h"
 
 // The stages of CoreDNS: parse, look at the addresses of all blocks, set up the plugins in compiled
-// order, then look for zones that are served twice.
+// order, look for zones that are served twice, then start the servers.
 
 static const struct coredns_version with_views_apart = {1, 14, 3};
 static const struct coredns_version with_https3 = {1, 13, 2};
 
-static const struct checked_plugin *const checked_plugins[] = {forward_plugins, kubernetes_plugins,
-                                                               server_plugins, data_plugins};
+static const struct checked_plugin *const checked_plugins[] = {
+    forward_plugins, kubernetes_plugins, server_plugins, cache_plugins,
+    zone_plugins,    query_plugins,      rewrite_plugins};
 
 // ---- addresses ----------------------------------------------------------------------------------
 
@@ -46,7 +47,8 @@ static void inspect_key(struct linter *linter, struct served_zones *zones,
     struct corefile_address address;
     const struct served_options served = {linter->options->version, linter->options->port};
     uint32_t token = block->key_tokens[key];
-    const char *fault = corefile_address_read(linter->arena, block->keys[key], &address);
+    const char *fault = corefile_address_read_as(linter->arena, block->keys[key],
+                                                 linter->options->version, &address);
     if (!fault) {
         served_zones_add(zones, linter->arena, &served, block, token, &address);
         return;
@@ -99,12 +101,12 @@ static struct placed *place_directives(const struct corefile *corefile, size_t *
     return placed;
 }
 
-static bool (*find_check(const char *name))(struct setup *setup)
+static const struct checked_plugin *find_checked_plugin(const char *name)
 {
     for (size_t i = 0; i < COUNT_OF(checked_plugins); i++)
         for (const struct checked_plugin *plugin = checked_plugins[i]; plugin->name; plugin++)
             if (!strcmp(plugin->name, name))
-                return plugin->check;
+                return plugin;
     return NULL;
 }
 
@@ -122,7 +124,23 @@ static size_t collect_tokens(const struct corefile *corefile, const struct place
     return all;
 }
 
-static void check_plugins(struct linter *linter, const struct coredns_directives *directives)
+enum stage {
+    STAGE_SETUP,
+    STAGE_START, // of the servers, once all of them are set up
+};
+
+static void check_plugin(struct setup *setup, enum stage stage)
+{
+    const struct checked_plugin *plugin = find_checked_plugin(setup->plugin);
+    bool (*check)(struct setup * setup) = NULL;
+    if (plugin)
+        check = stage == STAGE_SETUP ? plugin->check : plugin->check_start;
+    if (check)
+        check(setup);
+}
+
+static void check_plugins(struct linter *linter, const struct coredns_directives *directives,
+                          enum stage stage)
 {
     size_t count;
     size_t capacity = 0;
@@ -130,8 +148,6 @@ static void check_plugins(struct linter *linter, const struct coredns_directives
     const struct corefile *corefile = linter->corefile;
     struct placed *placed = place_directives(corefile, &count);
     for (size_t at = 0, end; at < count; at = end) {
-        const char *name = directives->names[placed[at].place];
-        bool (*check)(struct setup * setup) = find_check(name);
         for (end = at; end < count && placed[end].place == placed[at].place &&
                        placed[end].block == placed[at].block;)
             end++;
@@ -139,12 +155,11 @@ static void check_plugins(struct linter *linter, const struct coredns_directives
         struct setup setup = {
             .linter = linter,
             .block = &corefile->blocks[placed[at].block],
-            .plugin = name,
+            .plugin = directives->names[placed[at].place],
             .tokens = tokens,
             .count = token_count,
         };
-        if (check)
-            check(&setup);
+        check_plugin(&setup, stage);
     }
     free(tokens);
     free(placed);
@@ -156,6 +171,7 @@ static void check_plugins(struct linter *linter, const struct coredns_directives
 struct listener {
     const struct served_zone *zone;
     struct text host; // empty: all
+    size_t latest;    // of the first one for a zone: the last one
 };
 struct listeners {
     struct listener *items;
@@ -234,7 +250,7 @@ static void fail_overlap(struct linter *linter, const struct listener *listener,
 static void register_listener(struct linter *linter, struct listeners *listeners,
                               const struct listener *listener)
 {
-    const struct listener everywhere = {listener->zone, TEXT("")};
+    const struct listener everywhere = {.zone = listener->zone, .host = TEXT("")};
     uint64_t exact_hash = hash_zone(listener->zone, listener->host);
     uint64_t unbound_hash = hash_zone(listener->zone, TEXT(""));
     bool has_view = listener->zone->has_view;
@@ -248,7 +264,7 @@ static void register_listener(struct linter *linter, struct listeners *listeners
                     table_find(&listeners->exact, unbound_hash, &everywhere) != TABLE_NONE;
     if (other != TABLE_NONE && is_taken) {
         must(listeners->items);
-        fail_overlap(linter, listener, listener->host.len ? &everywhere : &listeners->items[other]);
+        fail_overlap(linter, listener, &listeners->items[listeners->items[other].latest]);
         return;
     }
     if (has_view)
@@ -258,6 +274,7 @@ static void register_listener(struct linter *linter, struct listeners *listeners
     table_add(&listeners->exact, exact_hash, (uint32_t)listeners->count);
     if (other == TABLE_NONE)
         table_add(&listeners->unbound, unbound_hash, (uint32_t)listeners->count);
+    listeners->items[other == TABLE_NONE ? listeners->count : other].latest = listeners->count;
     listeners->count++;
 }
 
@@ -296,9 +313,9 @@ static void check_overlap(struct linter *linter, struct served_zones *zones)
         if (!has_port(linter, zone) || !has_its_tls(linter, zone))
             continue;
         if (!zone->host_count)
-            register_listener(linter, &listeners, &(struct listener){zone, TEXT("")});
+            register_listener(linter, &listeners, &(struct listener){zone, TEXT(""), 0});
         for (size_t host = 0; host < zone->host_count; host++)
-            register_listener(linter, &listeners, &(struct listener){zone, zone->hosts[host]});
+            register_listener(linter, &listeners, &(struct listener){zone, zone->hosts[host], 0});
     }
     table_done(&listeners.exact);
     table_done(&listeners.unbound);
@@ -325,9 +342,11 @@ struct corefile *corefile_lint(const struct corefile_file *file,
     struct linter linter = {corefile, options, problems, problems->arena};
     if (!options->is_override)
         inspect_addresses(&linter, &zones);
-    check_plugins(&linter, directives);
-    if (!options->is_override)
+    check_plugins(&linter, directives, STAGE_SETUP);
+    if (!options->is_override) {
         check_overlap(&linter, &zones);
+        check_plugins(&linter, directives, STAGE_START);
+    }
     lint_advise(&linter, directives);
     free(zones.items);
     return corefile;

@@ -1,15 +1,25 @@
 #include <string.h>
 
 #include "dns/corefile/address.h"
+#include "dns/corefile/coredns_word.h"
 #include "dns/corefile/setup.h"
 
 // The plugin `forward`: FROM TO... { options }, any number of times in a block.
 
-enum { UPSTREAMS_MAX = 15, TLS_FILES_MAX = 3, RCODE_LEN_MAX = 16 };
+enum { UPSTREAMS_MAX = 15, TLS_FILES_MAX = 3, EXPIRE_S = 10 };
 
-static const struct coredns_version with_bracketed_addresses = {1, 11, 0};
+static const struct coredns_version with_refused_empty = {1, 11, 0};
+static const struct coredns_version with_names_for_tls = {1, 13, 2}; // behind a '%'
+static const struct coredns_version with_brackets_alone = {1, 14, 2};
 static const struct coredns_version with_host_names = {1, 14, 4};
 static const struct coredns_version with_https = {1, 14, 5};
+
+// What options of one directive say about others.
+struct forward {
+    int64_t expire_ns;
+    int64_t max_age_ns;
+    struct text tls_name;
+};
 
 // ---- options ------------------------------------------------------------------------------------
 
@@ -20,24 +30,27 @@ static bool check_uint32(struct setup *setup, const struct text *arguments, size
     return go_uint(setup, arguments[0], 32, &number);
 }
 
+// A duration that is not below zero.
+static bool read_duration(struct setup *setup, const char *name, struct text text, int64_t *ns)
+{
+    if (!go_duration(setup, text, ns))
+        return false;
+    return *ns >= 0 || setup_fail(setup, "negative", "%s can't be negative: %s", name,
+                                  go_duration_text(setup->linter->arena, *ns));
+}
+
 static bool check_expire(struct setup *setup, const struct text *arguments, size_t count)
 {
-    int64_t ns = 0;
+    struct forward *forward = setup->own;
     (void)count;
-    if (!go_duration(setup, arguments[0], &ns))
-        return false;
-    return ns >= 0 ||
-           setup_fail(setup, "negative", "expire can't be negative: %.*s", TEXT_ARGS(arguments[0]));
+    return read_duration(setup, "expire", arguments[0], &forward->expire_ns);
 }
 
 static bool check_max_age(struct setup *setup, const struct text *arguments, size_t count)
 {
-    int64_t ns = 0;
+    struct forward *forward = setup->own;
     (void)count;
-    if (!go_duration(setup, arguments[0], &ns))
-        return false;
-    return ns >= 0 || setup_fail(setup, "negative", "max_age can't be negative: %.*s",
-                                 TEXT_ARGS(arguments[0]));
+    return read_duration(setup, "max_age", arguments[0], &forward->max_age_ns);
 }
 
 static bool check_read_timeout(struct setup *setup, const struct text *arguments, size_t count)
@@ -46,8 +59,16 @@ static bool check_read_timeout(struct setup *setup, const struct text *arguments
     (void)count;
     if (!go_duration(setup, arguments[0], &ns))
         return false;
-    return ns > 0 || setup_fail(setup, "not-positive", "read_timeout must be positive: %.*s",
-                                TEXT_ARGS(arguments[0]));
+    return ns > 0 || setup_fail(setup, "not-positive", "read_timeout must be positive: %s",
+                                go_duration_text(setup->linter->arena, ns));
+}
+
+static bool read_tls_name(struct setup *setup, const struct text *arguments, size_t count)
+{
+    struct forward *forward = setup->own;
+    (void)count;
+    forward->tls_name = arguments[0];
+    return true;
 }
 
 static bool check_max_idle_conns(struct setup *setup, const struct text *arguments, size_t count)
@@ -107,22 +128,11 @@ static bool check_health_check(struct setup *setup, const struct text *arguments
     return true;
 }
 
-static bool is_rcode(struct text text)
-{
-    static const char *const rcodes[] = {
-        "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP",    "REFUSED", "YXDOMAIN", "YXRRSET",
-        "NXRRSET", "NOTAUTH", "NOTZONE",  "STATEFUL", "BADVERS",   "BADSIG",  "BADKEY",   "BADTIME",
-        "BADMODE", "BADNAME", "BADALG",   "BADTRUNC", "BADCOOKIE", "NOTIMPL", "BADSIG"};
-    for (size_t i = 0; i < COUNT_OF(rcodes); i++)
-        if (text_equal_nocase(text, text_of(rcodes[i])))
-            return true;
-    return false;
-}
-
 static bool check_rcodes(struct setup *setup, const struct text *arguments, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!is_rcode(arguments[i]))
+        if (!coredns_is_rcode(coredns_word_upper(setup->linter->arena, arguments[i]),
+                              setup->linter->options->version))
             return setup_fail(setup, "rcode", "%.*s is not a valid rcode", TEXT_ARGS(arguments[i]));
     return true;
 }
@@ -178,7 +188,7 @@ static const struct option options[] = {
     {.name = "force_tcp", .form = OPTION_ALONE},
     {.name = "prefer_udp", .form = OPTION_ALONE},
     {.name = "tls", .form = OPTION_ALL, .max = TLS_FILES_MAX},
-    {.name = "tls_servername", .form = OPTION_ONE},
+    {.name = "tls_servername", .form = OPTION_ONE, .check = read_tls_name},
     {.name = "expire", .form = OPTION_ONE, .check = check_expire},
     {.name = "max_age", .form = OPTION_ONE, .check = check_max_age, .since = {1, 14, 3}},
     {.name = "max_idle_conns",
@@ -213,13 +223,6 @@ static const struct option options[] = {
 
 // ---- upstreams ----------------------------------------------------------------------------------
 
-// Cuts what stands behind the last '%': an interface, or a server's name for TLS.
-static struct text without_zone(struct text host)
-{
-    const char *percent = host.len ? memrchr(host.at, '%', host.len) : NULL;
-    return percent ? (struct text){host.at, (size_t)(percent - host.at)} : host;
-}
-
 static struct text without_brackets(struct text host)
 {
     while (host.len && (*host.at == '[' || *host.at == ']'))
@@ -229,10 +232,15 @@ static struct text without_brackets(struct text host)
     return host;
 }
 
-// A file such as /etc/resolv.conf; that it is there is believed.
-static bool is_path(struct text host)
+// A file such as /etc/resolv.conf; that it is there is believed. "192.0.2.1/24" is none, and behind
+// a transport a path begins as such.
+static bool is_path(struct text host, bool has_scheme)
 {
-    return host.len && memchr(host.at, '/', host.len);
+    const char *slash = host.len ? memchr(host.at, '/', host.len) : NULL;
+    if (!slash || memmem(host.at, host.len, "://", 3))
+        return false;
+    struct text first = {host.at, (size_t)(slash - host.at)};
+    return !go_is_ip(first) && (!has_scheme || !first.len || *first.at == '.');
 }
 
 // A name that can be asked for: letters, digits, '-', '_' and dots, the last label not of digits.
@@ -263,108 +271,173 @@ static void warn_of_port(struct setup *setup, struct text upstream, struct text 
                TEXT_ARGS(upstream));
 }
 
-static bool check_name(struct setup *setup, struct text upstream, struct text host)
+// What an upstream consists of once its transport is taken off.
+struct upstream {
+    struct text text;
+    const char *scheme;
+    struct text host; // without the port, if has_port
+    struct text port;
+    bool has_port;
+};
+
+static struct upstream read_upstream(const struct setup *setup, struct text text)
+{
+    struct upstream upstream = {.text = text, .host = text};
+    upstream.scheme = corefile_take_transport(&upstream.host, setup->linter->options->version);
+    struct text whole = upstream.host;
+    upstream.has_port =
+        !go_split_host_port(setup->linter->arena, whole, &upstream.host, &upstream.port);
+    return upstream;
+}
+
+static struct text without_scheme(const struct setup *setup, struct text text)
+{
+    corefile_take_transport(&text, setup->linter->options->version);
+    return text;
+}
+
+// What is no address: a file, or the name of a host.
+static bool check_name(struct setup *setup, const struct upstream *upstream)
 {
     struct arena *arena = setup->linter->arena;
-    if (is_path(host))
+    struct text whole = without_scheme(setup, upstream->text);
+    bool has_brackets = !setup_is_before(setup, with_brackets_alone);
+    struct text name = upstream->has_port || !has_brackets ? whole : without_brackets(whole);
+    if (is_path(name, whole.len < upstream->text.len))
         return true;
     if (setup_is_before(setup, with_host_names)) {
-        setup_fail(setup, "upstream", "not an IP address or file: %s", go_quote(arena, host));
+        setup_fail(setup, "upstream", "not an IP address or file: %s", go_quote(arena, name));
         setup_hint(setup, "host names need CoreDNS 1.14.4");
         return false;
     }
-    if (!is_host_name(host))
+    if (!is_host_name(name))
         return setup_fail(setup, "upstream", "not an IP address, file, or valid domain: %s",
-                          go_quote(arena, upstream));
+                          go_quote(arena, upstream->text));
     setup_warn(setup, "upstream-name", "write its address",
                "CoreDNS asks for the address of '%.*s' when it starts, and does not start without "
                "one",
-               TEXT_ARGS(host));
+               TEXT_ARGS(name));
     return true;
+}
+
+static void warn_of_brackets(struct setup *setup, const struct upstream *upstream)
+{
+    if (memchr(upstream->text.at, '[', upstream->text.len))
+        setup_warn(setup, "upstream-brackets", "write it without brackets, or with a port",
+                   "CoreDNS before 1.14.2 refuses the upstream '%.*s'", TEXT_ARGS(upstream->text));
 }
 
 // parse.HostPortOrFile.
-static bool check_upstream(struct setup *setup, struct text upstream)
+static bool check_upstream(struct setup *setup, struct text text)
 {
-    struct text port = TEXT("");
-    struct text host = upstream;
-    struct arena *arena = setup->linter->arena;
-    const char *scheme = corefile_take_transport(&host);
-    struct text whole = host;
-    bool is_old = setup_is_before(setup, with_bracketed_addresses);
-    if (!whole.len && !is_old)
-        return setup_fail(setup, "upstream", "invalid address: %s", go_quote(arena, upstream));
-    if (!strcmp(scheme, "unix"))
+    struct upstream upstream = read_upstream(setup, text);
+    bool has_brackets = !setup_is_before(setup, with_brackets_alone);
+    if (!without_scheme(setup, text).len && !setup_is_before(setup, with_refused_empty))
+        return setup_fail(setup, "upstream", "invalid address: %s",
+                          go_quote(setup->linter->arena, text));
+    if (!strcmp(upstream.scheme, "unix"))
         return true;
-    if (go_split_host_port(arena, whole, &host, &port)) {
-        host = is_old ? whole : without_brackets(whole);
-        if (!go_is_ip(without_zone(host)))
-            return check_name(setup, upstream, host);
-        if (host.len != whole.len)
-            setup_warn(setup, "upstream-brackets", "write it without brackets, or with a port",
-                       "CoreDNS before 1.11.0 refuses the upstream '%.*s'", TEXT_ARGS(upstream));
-        return true;
-    }
-    if (!go_is_ip(without_zone(host)))
-        return check_name(setup, upstream, whole);
-    warn_of_port(setup, upstream, port);
+    struct text host =
+        upstream.has_port || !has_brackets ? upstream.host : without_brackets(upstream.host);
+    if (!go_is_ip(go_without_zone(host)))
+        return check_name(setup, &upstream);
+    if (upstream.has_port)
+        warn_of_port(setup, text, upstream.port);
+    else
+        warn_of_brackets(setup, &upstream);
     return true;
 }
 
-static bool check_scheme(struct setup *setup, struct text upstream)
+// As CoreDNS writes an upstream: with a port, and from 1.13.2 on without what stands behind a '%'.
+static const char *show_upstream(const struct setup *setup, const struct upstream *upstream)
 {
-    struct text host = upstream;
-    const char *scheme = corefile_take_transport(&host);
+    struct arena *arena = setup->linter->arena;
+    bool has_tls_names = !setup_is_before(setup, with_names_for_tls);
+    struct text host = upstream->has_port ? upstream->host : without_brackets(upstream->host);
+    host = has_tls_names ? go_without_zone(host) : host;
+    bool is_v6 = host.len && memchr(host.at, ':', host.len);
+    struct corefile_address transport = {.transport = upstream->scheme};
+    struct text port =
+        upstream->has_port ? upstream->port : corefile_address_port(arena, &transport, 53);
+    if (!strcmp(upstream->scheme, "unix"))
+        return arena_printf(arena, "%.*s", TEXT_ARGS(upstream->text));
+    return arena_printf(arena, "%s%s%s%.*s%s:%.*s", upstream->scheme, "://", is_v6 ? "[" : "",
+                        TEXT_ARGS(host), is_v6 ? "]" : "", TEXT_ARGS(port));
+}
+
+static bool check_scheme(struct setup *setup, const struct upstream *upstream)
+{
+    const char *scheme = upstream->scheme;
     bool knows_https = !setup_is_before(setup, with_https);
     if (!strcmp(scheme, "dns") || !strcmp(scheme, "tls") ||
         (!strcmp(scheme, "https") && knows_https))
         return true;
     setup_fail(setup, "upstream-scheme",
-               "'%s' is not supported as a destination protocol in forward: %.*s", scheme,
-               TEXT_ARGS(upstream));
+               "'%s' is not supported as a destination protocol in forward: %s", scheme,
+               show_upstream(setup, upstream));
     if (!strcmp(scheme, "https"))
         setup_hint(setup, "https:// needs CoreDNS 1.14.5");
     return false;
 }
 
+// A server's name for TLS, which stands behind the upstream or in an option.
+static bool check_tls_name(struct setup *setup, const struct upstream *upstream)
+{
+    const struct forward *forward = setup->own;
+    struct text address = go_without_zone(upstream->host);
+    if (strcmp(upstream->scheme, "tls") || !forward->tls_name.len ||
+        address.len == upstream->host.len || setup_is_before(setup, with_names_for_tls))
+        return true;
+    struct text name = {address.at + address.len + 1, upstream->host.len - address.len - 1};
+    return !name.len ||
+           setup_fail(setup, "tls-name",
+                      "both forward ('%.*s') and proxy level ('%.*s') TLS servernames are set for "
+                      "upstream proxy '%s'",
+                      TEXT_ARGS(forward->tls_name), TEXT_ARGS(name),
+                      show_upstream(setup, upstream));
+}
+
+static bool check_https_path(struct setup *setup, struct text text)
+{
+    struct upstream upstream = read_upstream(setup, text);
+    struct text rest = without_scheme(setup, text);
+    if (strcmp(upstream.scheme, "https") || !rest.len || !memchr(rest.at, '/', rest.len) ||
+        setup_is_before(setup, with_https))
+        return true;
+    return setup_fail(setup, "upstream-path",
+                      "paths are not allowed in HTTPS upstream addresses (the /dns-query path is "
+                      "used by default): %.*s",
+                      TEXT_ARGS(text));
+}
+
+static bool check_transport(struct setup *setup, struct text text)
+{
+    struct upstream upstream = read_upstream(setup, text);
+    return check_scheme(setup, &upstream) && check_tls_name(setup, &upstream);
+}
+
 static bool check_upstreams(struct setup *setup, const struct text *upstreams, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (text_starts(upstreams[i], "https://") && !setup_is_before(setup, with_https) &&
-            memchr(upstreams[i].at + 8, '/', upstreams[i].len - 8))
-            return setup_fail(setup, "upstream-path",
-                              "paths are not allowed in HTTPS upstream addresses (the /dns-query "
-                              "path is used by default): %.*s",
-                              TEXT_ARGS(upstreams[i]));
-    for (size_t i = 0; i < count; i++)
-        if (!check_upstream(setup, upstreams[i]))
-            return false;
-    for (size_t i = 0; i < count; i++)
-        if (!check_scheme(setup, upstreams[i]))
-            return false;
+    static bool (*const checks[])(struct setup * setup, struct text text) = {
+        check_https_path, check_upstream, check_transport};
+    for (size_t i = 0; i < COUNT_OF(checks); i++)
+        for (size_t at = 0; at < count; at++)
+            if (!checks[i](setup, upstreams[at]))
+                return false;
     return true;
 }
 
 // ---- the directive ------------------------------------------------------------------------------
 
-// max_age and expire stand in any order; 10 s is the default of expire.
-static bool check_ages(struct setup *setup, size_t first)
+// max_age and expire stand in any order.
+static bool check_ages(struct setup *setup)
 {
-    enum { EXPIRE_S = 10 };
-    int64_t expire_ns = EXPIRE_S * INT64_C(1000000000);
-    int64_t max_age_ns = 0;
-    const struct corefile *corefile = setup->linter->corefile;
     struct arena *arena = setup->linter->arena;
-    for (size_t i = first; i + 1 < setup->next; i++) {
-        struct text word = corefile_text(corefile, setup->tokens[i]);
-        struct text value = corefile_text(corefile, setup->tokens[i + 1]);
-        if (text_is(word, "expire"))
-            go_duration_error(arena, value, &expire_ns);
-        if (text_is(word, "max_age"))
-            go_duration_error(arena, value, &max_age_ns);
-    }
-    return max_age_ns <= 0 || max_age_ns >= expire_ns ||
-           setup_fail(setup, "max-age", "max_age must not be less than expire");
+    const struct forward *forward = setup->own;
+    return forward->max_age_ns <= 0 || forward->max_age_ns >= forward->expire_ns ||
+           setup_fail(setup, "max-age", "max_age (%s) must not be less than expire (%s)",
+                      go_duration_text(arena, forward->max_age_ns),
+                      go_duration_text(arena, forward->expire_ns));
 }
 
 static bool check_directive(struct setup *setup)
@@ -373,16 +446,15 @@ static bool check_directive(struct setup *setup)
     if (!setup_next_argument(setup))
         return setup_fail_argument(setup);
     struct text from = setup_value(setup);
-    if (!zone_is_normal(setup->linter->arena, from))
+    if (!zone_is_normal(setup->linter, from))
         return setup_fail(setup, "from", "unable to normalize '%.*s'", TEXT_ARGS(from));
     struct text *upstreams = setup_arguments(setup, &count);
     if (!count)
         return setup_fail_argument(setup);
     bool is_old = setup_is_before(setup, with_host_names);
-    size_t first = setup->next;
     if (is_old && !check_upstreams(setup, upstreams, count))
         return false;
-    if (!setup_read_options(setup, options, COUNT_OF(options)) || !check_ages(setup, first))
+    if (!setup_read_options(setup, options, COUNT_OF(options)) || !check_ages(setup))
         return false;
     if (!is_old && !check_upstreams(setup, upstreams, count))
         return false;
@@ -393,6 +465,9 @@ static bool check_directive(struct setup *setup)
 static bool check_forward(struct setup *setup)
 {
     while (setup_next(setup)) {
+        struct forward *forward = arena_new_of(setup->linter->arena, struct forward);
+        forward->expire_ns = EXPIRE_S * INT64_C(1000000000);
+        setup->own = forward;
         if (setup->instances++ == 1)
             setup_warn(setup, "forward-twice", "leave one, or give each a zone of its own",
                        "only the first `forward` whose zone matches is used; CoreDNS 1.8 refuses a "
@@ -403,4 +478,7 @@ static bool check_forward(struct setup *setup)
     return true;
 }
 
-const struct checked_plugin forward_plugins[] = {{"forward", check_forward}, {NULL, NULL}};
+const struct checked_plugin forward_plugins[] = {
+    {.name = "forward", .check = check_forward},
+    {0},
+};

@@ -10,11 +10,13 @@ enum {
     SOCKETS_MAX = 1024,
     RELOAD_MIN_S = 2,
     JITTER_MIN_S = 1,
+    REGEXP_LEN_MAX = 10000,
 };
 static const int64_t second_ns = 1000 * 1000 * 1000;
 
 static const struct coredns_version with_socket_limit = {1, 13, 2};
 static const struct coredns_version with_show_first = {1, 14, 0};
+static const struct coredns_version with_regexp_limit = {1, 14, 0};
 static const struct coredns_version with_zero_reload = {1, 14, 2};
 static const struct coredns_version with_strict_blocks = {1, 14, 4}; // any, chaos, health, log
 
@@ -47,14 +49,6 @@ static bool read_options_since(struct setup *setup, struct coredns_version since
         setup_hint(setup, "options of %s need CoreDNS %u.%u.%u", setup->plugin, since.major,
                    since.minor, since.patch);
     return false;
-}
-
-// strconv.Atoi.
-static bool read_number(struct text text, int64_t *out)
-{
-    if (text_starts(text, "+") && !text_starts(text, "+-"))
-        text = (struct text){text.at + 1, text.len - 1};
-    return text_to_int64(text, out);
 }
 
 // ---- errors and log -----------------------------------------------------------------------------
@@ -104,6 +98,17 @@ static bool check_old_consolidate_options(struct setup *setup, const struct text
     return false;
 }
 
+static bool check_pattern(struct setup *setup, struct text pattern)
+{
+    unsigned groups;
+    const char *fault = NULL;
+    if (pattern.len > REGEXP_LEN_MAX && !setup_is_before(setup, with_regexp_limit))
+        return setup_fail_at(setup, "regexp", "regex pattern too long: %zu > %d", pattern.len,
+                             REGEXP_LEN_MAX);
+    return go_regexp_read(setup->linter->arena, pattern, &groups, &fault) != GO_REGEXP_BAD ||
+           setup_fail_at(setup, "regexp", "%s", fault);
+}
+
 static bool check_consolidate(struct setup *setup, const struct text *arguments, size_t count)
 {
     int64_t ns;
@@ -113,6 +118,8 @@ static bool check_consolidate(struct setup *setup, const struct text *arguments,
     const char *fault = go_duration_error(setup->linter->arena, arguments[0], &ns);
     if (fault)
         return setup_fail_at(setup, "duration", "%s", fault);
+    if (!check_pattern(setup, arguments[1]))
+        return false;
     return is_old ? check_old_consolidate_options(setup, arguments + 2, count - 2)
                   : check_consolidate_options(setup, arguments + 2, count - 2);
 }
@@ -234,12 +241,12 @@ static bool fail_prometheus_option(struct setup *setup)
     return setup_fail_at(setup, "unknown-property", "unknown option: %.*s", TEXT_ARGS(value));
 }
 
-// The first one is counted as the second instance.
 static bool check_prometheus_tls(struct setup *setup, const struct text *arguments, size_t count)
 {
     (void)arguments;
     (void)count;
-    return setup->instances++ == 1 || setup_fail_at(setup, "once", "tls block already specified");
+    return !setup_has_option(setup, "tls") ||
+           setup_fail_at(setup, "once", "tls block already specified");
 }
 
 static const struct coredns_version with_prometheus_options = {1, 14, 3};
@@ -299,23 +306,13 @@ static bool check_bufsize(struct setup *setup)
     int64_t octets = BUFSIZE_MIN;
     setup_next(setup);
     struct text *arguments = setup_arguments(setup, &count);
-    bool is_number = count != 1 || read_number(arguments[0], &octets);
+    bool is_number = count != 1 || go_read_int(arguments[0], &octets);
     if (count <= 1 && is_number && octets >= BUFSIZE_MIN && octets <= BUFSIZE_MAX)
         return true;
     setup_fail_argument(setup);
     setup_repeat_prefix(setup);
     setup_hint(setup, "write a number from %d to %d", BUFSIZE_MIN, BUFSIZE_MAX);
     return false;
-}
-
-static bool fail_sockets(struct setup *setup, struct text text)
-{
-    bool is_large = text.len > 0;
-    for (size_t i = 0; i < text.len; i++)
-        is_large = is_large && text.at[i] >= '0' && text.at[i] <= '9';
-    return setup_fail(setup, "sockets", "invalid num sockets: strconv.Atoi: parsing %s: %s",
-                      go_quote(setup->linter->arena, text),
-                      is_large ? "value out of range" : "invalid syntax");
 }
 
 static bool check_multisocket(struct setup *setup)
@@ -326,8 +323,9 @@ static bool check_multisocket(struct setup *setup)
     struct text *arguments = setup_arguments(setup, &count);
     if (count > 1 || setup_next(setup))
         return setup_fail_argument(setup);
-    if (count && !read_number(arguments[0], &sockets))
-        return fail_sockets(setup, arguments[0]);
+    const char *fault = count ? go_int_error(setup->linter->arena, arguments[0], &sockets) : NULL;
+    if (fault)
+        return setup_fail(setup, "sockets", "invalid num sockets: %s", fault);
     if (sockets < 1)
         return setup_fail(setup, "sockets", "num sockets can not be zero or negative: %lld",
                           (long long)sockets);
@@ -414,20 +412,20 @@ static bool check_loop(struct setup *setup)
 }
 
 const struct checked_plugin server_plugins[] = {
-    {"errors", check_errors},
-    {"log", check_log},
-    {"health", check_health},
-    {"ready", check_ready},
-    {"prometheus", check_prometheus},
-    {"reload", check_reload},
-    {"bufsize", check_bufsize},
-    {"multisocket", check_multisocket},
-    {"bind", check_bind},
-    {"chaos", check_chaos},
-    {"any", check_any},
-    {"debug", check_debug},
-    {"loop", check_loop},
-    {"minimal", check_alone},
-    {"whoami", check_alone},
-    {NULL, NULL},
+    {.name = "errors", .check = check_errors},
+    {.name = "log", .check = check_log},
+    {.name = "health", .check = check_health},
+    {.name = "ready", .check = check_ready},
+    {.name = "prometheus", .check = check_prometheus},
+    {.name = "reload", .check = check_reload},
+    {.name = "bufsize", .check = check_bufsize},
+    {.name = "multisocket", .check = check_multisocket},
+    {.name = "bind", .check = check_bind},
+    {.name = "chaos", .check = check_chaos},
+    {.name = "any", .check = check_any},
+    {.name = "debug", .check = check_debug},
+    {.name = "loop", .check = check_loop},
+    {.name = "minimal", .check = check_alone},
+    {.name = "whoami", .check = check_alone},
+    {0},
 };

@@ -251,7 +251,7 @@ static bool read_option(struct setup *setup, const struct option *option)
             return setup_fail_argument(setup);
         break;
     case OPTION_BARE:
-        return true;
+        break;
     case OPTION_ANY:
         setup_arguments(setup, &count);
         return true;
@@ -259,8 +259,19 @@ static bool read_option(struct setup *setup, const struct option *option)
     return !option->check || option->check(setup, arguments, count);
 }
 
+bool setup_has_option(const struct setup *setup, const char *name)
+{
+    for (size_t i = 0; i < setup->option_count; i++)
+        if (!strcmp(setup->options[i].name, name))
+            return setup->seen >> i & 1;
+    return false;
+}
+
 bool setup_read_options(struct setup *setup, const struct option *options, size_t count)
 {
+    setup->options = options;
+    setup->option_count = count;
+    setup->seen = 0;
     while (setup_next_option(setup)) {
         const struct option *option = NULL;
         for (size_t i = 0; i < count && !option; i++)
@@ -272,6 +283,7 @@ bool setup_read_options(struct setup *setup, const struct option *options, size_
             return fail_too_new(setup, option);
         if (!read_option(setup, option))
             return false;
+        setup->seen |= UINT64_C(1) << (option - options);
     }
     return true;
 }

@@ -22,7 +22,11 @@ struct setup {
     size_t count;
     size_t next; // the current one is tokens[next - 1]; 0: none yet
     unsigned nesting;
-    unsigned instances; // of the directive so far
+    unsigned instances;           // of the directive so far
+    const struct option *options; // that setup_read_options read last
+    size_t option_count;
+    uint64_t seen; // which of them there were, a bit each
+    void *own;     // what the plugin keeps while its options are read
     // Reports the current token, which is no option of the plugin; NULL: setup_fail_option.
     bool (*fail_option)(struct setup *setup);
 };
@@ -64,7 +68,7 @@ enum option_form {
     OPTION_ONE,   // one argument; what follows is read as the next option
     OPTION_ALL,   // min to max arguments
     OPTION_ANY,   // whatever stands there is passed over
-    OPTION_BARE,  // nothing is taken: what follows is read as the next option
+    OPTION_BARE,  // nothing is taken: what follows is read as the next option, or by its check
 };
 struct option {
     const char *name;
@@ -75,27 +79,57 @@ struct option {
     bool (*check)(struct setup *setup, const struct text *arguments, size_t count);
     struct coredns_version since;
 };
-// Reads the block of options behind a directive. False: an error was reported.
+// Reads the block of options behind a directive, of at most 64 that there are. False: an error was
+// reported.
 bool setup_read_options(struct setup *setup, const struct option *options, size_t count);
+// Did the block that was read last have that option?
+bool setup_has_option(const struct setup *setup, const char *name);
 
 // What Go makes of texts. Each returns false and reports an error, with the words of Go.
 bool go_int(struct setup *setup, struct text text, int64_t *out); // strconv.Atoi
 bool go_uint(struct setup *setup, struct text text, unsigned bits,
              uint64_t *out); // strconv.ParseUint, base 10
+bool go_uint_of_any_base(struct setup *setup, struct text text, unsigned bits,
+                         uint64_t *out); // strconv.ParseUint, base 0: 0x10, 1_000
 bool go_duration(struct setup *setup, struct text text, int64_t *out_ns); // ParseDuration
-// The error's text alone; NULL: it is a duration.
+// The error's text alone; NULL: it is one.
+const char *go_int_error(struct arena *arena, struct text text, int64_t *out);
+const char *go_uint_error(struct arena *arena, struct text text, unsigned bits, uint64_t *out);
+const char *go_float_error(struct arena *arena, struct text text,
+                           double *out); // strconv.ParseFloat, 32 bits, no hexadecimal digits
 const char *go_duration_error(struct arena *arena, struct text text, int64_t *out_ns);
-bool go_is_ip(struct text text); // net.ParseIP
-// net.SplitHostPort; NULL, or why not.
+bool go_read_int(struct text text, int64_t *out);              // without an error
+const char *go_duration_text(struct arena *arena, int64_t ns); // "1m30s"
+const char *go_quote(struct arena *arena, struct text text);   // %q
+struct text go_lower(struct arena *arena, struct text text);   // strings.ToLower, of ASCII
+bool go_is_ip(struct text text);                               // net.ParseIP
+// net.SplitHostPort; NULL, or why not, with host and port untouched.
 const char *go_split_host_port(struct arena *arena, struct text text, struct text *host,
                                struct text *port);
+// Cuts what stands behind the last '%': an interface, or a server's name for TLS.
+struct text go_without_zone(struct text host);
 bool go_is_cidr(struct text text); // net.ParseCIDR
+struct go_network {
+    unsigned bits; // of an address: 32 or 128
+    unsigned prefix;
+    const char *text; // without the bits of a host
+};
+// The same, with the network. False: it is none.
+bool go_network_read(struct arena *arena, struct text text, struct go_network *out);
 // dns.IsDomainName of miekg/dns.
 bool go_is_domain_name(struct text text);
-const char *go_quote(struct arena *arena, struct text text); // %q
+
+// regexp.Compile, of what is told without compiling.
+enum go_regexp {
+    GO_REGEXP_GOOD,    // *groups: how many subexpressions it has
+    GO_REGEXP_BAD,     // *fault: the words of Go
+    GO_REGEXP_UNKNOWN, // it has what is not judged here
+};
+enum go_regexp go_regexp_read(struct arena *arena, struct text text, unsigned *groups,
+                              const char **fault);
 
 // A zone as plugins take it (plugin.Host.NormalizeExact): false if CoreDNS makes nothing of it.
-bool zone_is_normal(struct arena *arena, struct text text);
+bool zone_is_normal(const struct linter *linter, struct text text);
 
 // Warns of what CoreDNS accepts though it does harm.
 void lint_advise(struct linter *linter, const struct coredns_directives *directives);
@@ -104,8 +138,13 @@ void lint_advise(struct linter *linter, const struct coredns_directives *directi
 struct checked_plugin {
     const char *name;
     bool (*check)(struct setup *setup);
+    // What it refuses once all plugins of all blocks are set up, as the servers start; or NULL.
+    bool (*check_start)(struct setup *setup);
 };
 extern const struct checked_plugin forward_plugins[];    // lint_forward.c
 extern const struct checked_plugin kubernetes_plugins[]; // lint_kubernetes.c
 extern const struct checked_plugin server_plugins[];     // lint_server.c: health, errors, log, ...
-extern const struct checked_plugin data_plugins[];       // lint_data.c: file, hosts, cache, ...
+extern const struct checked_plugin cache_plugins[];      // lint_cache.c: cache, hosts
+extern const struct checked_plugin zone_plugins[];       // lint_zone.c: file, secondary, ...
+extern const struct checked_plugin query_plugins[];      // lint_query.c: acl, template, ...
+extern const struct checked_plugin rewrite_plugins[];    // lint_rewrite.c

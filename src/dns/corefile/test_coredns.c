@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/test_arena.h"
+#include "dns/corefile/coredns_word.h"
 #include "dns/corefile/lint.h"
 
 static void names_of_a_build_are_read_as_they_stand_in_plugin_cfg(void **state)
@@ -62,12 +63,29 @@ static void such_a_list_takes_the_place_of_the_directives_of_a_release(void **st
     assert_string_equal(problems.items[0].text, "Unknown directive 'whoami'");
 }
 
+static void words_of_dns_are_those_that_plugins_know(void **state)
+{
+    (void)state;
+    static const struct coredns_version old = {1, 10, 1};
+    assert_true(coredns_is_type(TEXT("AAAA"), old));
+    assert_false(coredns_is_type(TEXT("aaaa"), old));
+    assert_false(coredns_is_type(TEXT("TYPE28"), coredns_newest));
+    assert_false(coredns_is_type(TEXT("RESINFO"), old));
+    assert_true(coredns_is_type(TEXT("RESINFO"), coredns_newest));
+    assert_true(coredns_is_class(TEXT("CH")) && !coredns_is_class(TEXT("255")));
+    assert_true(coredns_is_rcode(TEXT("SERVFAIL"), old));
+    assert_false(coredns_is_rcode(TEXT("BADVERS"), coredns_newest));
+    assert_false(coredns_is_rcode(TEXT("DSOTYPENI"), old));
+    assert_true(text_is(coredns_word_upper(arena, TEXT("badKey")), "BADKEY"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(names_of_a_build_are_read_as_they_stand_in_plugin_cfg),
         UNIT(what_is_no_list_of_plugins_is_refused),
         UNIT(such_a_list_takes_the_place_of_the_directives_of_a_release),
+        UNIT(words_of_dns_are_those_that_plugins_know),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

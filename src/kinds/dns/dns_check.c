@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/when.h"
+#include "dns/corefile/coredns_word.h"
 
 enum {
     UPSTREAMS_MAX = 15,
@@ -333,12 +334,14 @@ static void check_failover(const struct dns_forward *forward, const char *path,
         dns_add_fault(faults, REASON_UNSUPPORTED_BY_VERSION, path,
                       "needs CoreDNS 1.13.0 or newer; the cluster runs %u.%u.%u",
                       context->version.major, context->version.minor, context->version.patch);
-    for (size_t i = 0; i < forward->failover_count; i++)
-        if (!coredns_is_rcode(forward->failover[i]) ||
-            text_equal_nocase(forward->failover[i], TEXT("NOERROR")))
+    struct coredns_version version = context->has_version ? context->version : coredns_newest;
+    for (size_t i = 0; i < forward->failover_count; i++) {
+        struct text rcode = coredns_word_upper(faults->arena, forward->failover[i]);
+        if (!coredns_is_rcode(rcode, version) || text_is(rcode, "NOERROR"))
             dns_add_fault(faults, REASON_INVALID_OPTION,
                           arena_printf(faults->arena, "%s[%zu]", path, i),
                           "must be a response code such as SERVFAIL or REFUSED, not NOERROR");
+    }
 }
 
 static void check_options(const struct dns_server *server, const struct dns_context *context,
