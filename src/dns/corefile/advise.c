@@ -118,6 +118,100 @@ static void check_zones(const struct advice *advice)
              "on the default port");
 }
 
+// ---- words --------------------------------------------------------------------------------------
+
+// A token as it is written, without the quote at its end.
+static struct text written_token(const struct corefile *corefile, size_t token)
+{
+    const struct corefile_token *at = &corefile->tokens[token];
+    struct text text = corefile->files[at->file].text;
+    struct text rest = {text.at + at->start, text.len - at->start};
+    size_t len = 0;
+    if (rest.len && *rest.at == '"') {
+        while (++len < rest.len && (rest.at[len] != '"' || rest.at[len - 1] == '\\'))
+            continue;
+        return (struct text){rest.at, len};
+    }
+    while (len < rest.len && !strchr(" \t\r\n\v\f", rest.at[len]))
+        len++;
+    return (struct text){rest.at, len};
+}
+
+// No token needs a look if no file has any of these.
+static bool has_marks(const struct corefile *corefile)
+{
+    static const char *const marks[] = {"{$", "{%", "#"};
+    for (size_t i = 0; i < corefile->file_count; i++)
+        for (size_t mark = 0; mark < COUNT_OF(marks); mark++)
+            if (memmem(corefile->files[i].text.at, corefile->files[i].text.len, marks[mark],
+                       strlen(marks[mark])))
+                return true;
+    return false;
+}
+
+static void check_comment(const struct advice *advice, uint32_t token, struct text written)
+{
+    if (*written.at != '"' && has_char(written, '#'))
+        warn(advice, token, "comment-in-word", "write a blank in front of the '#', or quotes",
+             "CoreDNS reads '%.*s' up to its '#' only, and what follows on the line as well",
+             TEXT_ARGS(written));
+}
+
+// The end of a reference that begins at a brace; NULL: none does.
+static const char *find_reference_end(struct text text)
+{
+    if (text.len < 2)
+        return NULL;
+    if (text.at[1] == '$')
+        return memchr(text.at, '}', text.len);
+    return text.at[1] == '%' ? memmem(text.at + 2, text.len - 2, "%}", 2) : NULL;
+}
+
+// Cuts the next "{$NAME}" or "{%NAME%}" off a text. False: there is none.
+static bool take_reference(struct text *rest, struct text *name)
+{
+    const char *brace;
+    while (rest->len && (brace = memchr(rest->at, '{', rest->len))) {
+        struct text from = {brace, (size_t)(rest->at + rest->len - brace)};
+        const char *end = find_reference_end(from);
+        bool has_name = end && end > brace + 2;
+        size_t used = has_name ? (size_t)(end - brace) : 1;
+        *rest = (struct text){brace + used, from.len - used};
+        if (!has_name)
+            continue;
+        *name = (struct text){brace + 2, used - 2};
+        return true;
+    }
+    return false;
+}
+
+static void check_variables(const struct advice *advice, uint32_t token, struct text written)
+{
+    struct text name;
+    const struct corefile_world *world = advice->linter->options->world;
+    while (take_reference(&written, &name)) {
+        bool is_set = world && world->variable && world->variable(world->context, name).len;
+        if (!is_set)
+            warn(advice, token, "variable-not-set", "see that the environment of CoreDNS has it",
+                 "the variable %.*s is not set here, and nothing is put in its place",
+                 TEXT_ARGS(name));
+    }
+}
+
+static void check_words(const struct advice *advice)
+{
+    const struct corefile *corefile = advice->linter->corefile;
+    if (!has_marks(corefile))
+        return;
+    for (size_t i = 0; i < corefile->token_count; i++) {
+        struct text written = written_token(corefile, i);
+        if (!written.len)
+            continue;
+        check_comment(advice, (uint32_t)i, written);
+        check_variables(advice, (uint32_t)i, written);
+    }
+}
+
 // ---- kubernetes ---------------------------------------------------------------------------------
 
 struct cluster_zones {
@@ -188,6 +282,7 @@ void lint_advise(struct linter *linter, const struct coredns_directives *directi
     struct cluster_zones cluster = {0};
     struct advice advice = {.linter = linter, .directives = directives};
     find_cluster_zones(linter, &cluster);
+    check_words(&advice);
     for (size_t i = 0; i < linter->corefile->block_count; i++) {
         advice.block = &linter->corefile->blocks[i];
         if (!linter->options->is_override)

@@ -309,8 +309,42 @@ static void what_does_harm_is_warned_of(void **state)
         {NULL, "svc.cluster.local {\n}\n. {\n  kubernetes cluster.local\n}\n",
          "(shadows-kubernetes)"},
         {NULL, "{\n}\n", "(no-zones)"},
+        {NULL, "\xc3\xa4.example {\n}\n", "(zone-not-ascii)"},
+        {NULL, ". {\n  forward . 1.1.1.1#53 2.2.2.2\n}\n", "(comment-in-word)"},
+        {NULL, ". {\n  forward . 1.1.1.1 #53\n  log . \"a#b\"\n}\n", ""},
+        {NULL, "{$ZONE}example.org {\n}\n", "(variable-not-set)"},
+        {NULL, ". {\n  log . \"{remote} {%FORMAT%} {$} {$OTHER}\"\n}\n",
+         "(variable-not-set)\n(variable-not-set)"},
     };
     CHECK(rows);
+}
+
+static struct text one_variable(void *context, struct text name)
+{
+    (void)context;
+    return text_is(name, "ZONE") ? TEXT("example.org") : TEXT("");
+}
+
+static void variables_that_are_set_are_no_matter(void **state)
+{
+    (void)state;
+    const struct corefile_world world = {.variable = one_variable};
+    const struct corefile_lint_options options = {.version = coredns_newest, .world = &world};
+    assert_string_equal(lint_with(&options, "{$ZONE} {\n}\n"), "");
+    assert_string_equal(lint_with(&options, "{$ZONE}.{$TLD} {\n}\n"), "(variable-not-set)");
+}
+
+static void plugins_that_no_file_should_lack_are_asked_for(void **state)
+{
+    (void)state;
+    const struct corefile_file file = {"Corefile", TEXT(". {\n  health\n}\n")};
+    const struct corefile_lint_options options = {.version = coredns_newest};
+    struct corefile_problems problems = {.arena = arena};
+    CLEANUP(corefile) struct corefile *corefile = corefile_lint(&file, &options, &problems);
+    assert_int_equal(problems.count, 2);
+    assert_true(strstr(problems.items[0].text, "no server block has `reload`"));
+    assert_true(strstr(problems.items[1].text, "no server block has `ready`"));
+    assert_true(problems.items[0].is_warning && problems.items[1].is_warning);
 }
 
 static void an_override_is_directives_alone(void **state)
@@ -338,6 +372,8 @@ int main(void)
         UNIT(each_plugin_of_the_server_has_words_of_its_own_for_unknown_options),
         UNIT(https3_needs_a_certificate),
         UNIT(what_does_harm_is_warned_of),
+        UNIT(variables_that_are_set_are_no_matter),
+        UNIT(plugins_that_no_file_should_lack_are_asked_for),
         UNIT(an_override_is_directives_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
