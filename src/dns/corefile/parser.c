@@ -471,11 +471,11 @@ static void unknown_directive(struct parser *parser, struct text name)
 {
     const struct coredns_directives *known = parser->options->directives;
     const struct corefile_token *token = current(parser);
-    const char *nearest = text_nearest(name, known->names, known->count);
     struct corefile_problem *problem =
         corefile_add_problem(parser->problems, "unknown-directive", parser->files[token->file].path,
                              token->line, "Unknown directive '%.*s'", TEXT_ARGS(name));
-    if (problem && nearest)
+    const char *nearest = problem ? text_nearest(name, known->names, known->count) : NULL;
+    if (nearest)
         problem->hint = arena_printf(parser->problems->arena, "did you mean %s?", nearest);
 }
 
