@@ -13,10 +13,8 @@ static const struct transport {
     uint16_t port;
     struct coredns_version since;
 } transports[] = {
-    {"tls", 853, {0}},           {"dns", 53, {0}},
-    {"quic", 853, {1, 11, 0}},   {"grpc", 443, {0}},
-    {"https3", 443, {1, 13, 2}}, {"https", 443, {0}},
-    {"unix", 0, {1, 11, 0}},
+    {"tls", 853, {0}},           {"dns", 53, {0}},    {"quic", 853, {1, 11, 0}}, {"grpc", 443, {0}},
+    {"https3", 443, {1, 13, 2}}, {"https", 443, {0}}, {"unix", 0, {1, 11, 0}},
 };
 
 const char *corefile_take_transport(struct text *text, struct coredns_version version)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "dns/corefile/setup.h"
+#include "dns/corefile/go_text.h"
 
 // Regular expressions of Go, as far as they are told without compiling them: what is common in
 // Corefiles is read to its end, and the rest is not judged.

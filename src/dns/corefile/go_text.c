@@ -1,8 +1,9 @@
+#include "dns/corefile/go_text.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "base/must.h"
-#include "dns/corefile/setup.h"
 
 // Texts, addresses and names as Go's library reads them, with its words for what is wrong.
 

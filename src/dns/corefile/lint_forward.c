@@ -361,8 +361,8 @@ static const char *show_upstream(const struct setup *setup, const struct upstrea
         upstream->has_port ? upstream->port : corefile_address_port(arena, &transport, 53);
     if (!strcmp(upstream->scheme, "unix"))
         return arena_printf(arena, "%.*s", TEXT_ARGS(upstream->text));
-    return arena_printf(arena, "%s%s%s%.*s%s:%.*s", upstream->scheme, "://", is_v6 ? "[" : "",
-                        TEXT_ARGS(host), is_v6 ? "]" : "", TEXT_ARGS(port));
+    return arena_printf(arena, is_v6 ? "%s://[%.*s]:%.*s" : "%s://%.*s:%.*s", upstream->scheme,
+                        TEXT_ARGS(host), TEXT_ARGS(port));
 }
 
 static bool check_scheme(struct setup *setup, const struct upstream *upstream)

@@ -249,6 +249,16 @@ static bool is_hexadecimal(struct text text, unsigned char *wrong)
     return true;
 }
 
+// "U+0078 'x'", or without the character where it is none to show.
+static const char *show_octet(struct arena *arena, unsigned char octet)
+{
+    if (octet >= ' ' && octet <= '~')
+        return arena_printf(arena, "U+%04X '%c'", octet, octet);
+    if (octet <= 0xa0 || octet == 0xad)
+        return arena_printf(arena, "U+%04X", octet);
+    return arena_printf(arena, "U+%04X '%c%c'", octet, 0xc0 | octet >> 6, 0x80 | (octet & 0x3f));
+}
+
 // Octets as "0xABCD", or any text.
 static bool check_edns0_data(const struct rule *rule, struct text data)
 {
@@ -257,11 +267,8 @@ static bool check_edns0_data(const struct rule *rule, struct text data)
         return true;
     struct text digits = {data.at + 2, data.len - 2};
     if (!is_hexadecimal(digits, &wrong))
-        return setup_fail(rule->setup, rule_id, "encoding/hex: invalid byte: U+%04X%s", wrong,
-                          wrong < ' ' || wrong > '~'
-                              ? ""
-                              : arena_printf(rule->arena, " '%s%c'",
-                                             wrong == '\'' || wrong == '\\' ? "\\" : "", wrong));
+        return setup_fail(rule->setup, rule_id, "encoding/hex: invalid byte: %s",
+                          show_octet(rule->arena, wrong));
     return digits.len % 2 == 0 ||
            setup_fail(rule->setup, rule_id, "encoding/hex: odd length hex string");
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "dns/corefile/corefile_private.h"
+#include "dns/corefile/go_text.h"
 #include "dns/corefile/lint.h"
 
 // How a plugin of CoreDNS reads its directives: a cursor over all tokens that a server block has
@@ -85,48 +86,13 @@ bool setup_read_options(struct setup *setup, const struct option *options, size_
 // Did the block that was read last have that option?
 bool setup_has_option(const struct setup *setup, const char *name);
 
-// What Go makes of texts. Each returns false and reports an error, with the words of Go.
+// What Go reads of texts (go_text.h). False: an error with the words of Go was reported.
 bool go_int(struct setup *setup, struct text text, int64_t *out); // strconv.Atoi
-bool go_uint(struct setup *setup, struct text text, unsigned bits,
-             uint64_t *out); // strconv.ParseUint, base 10
-bool go_uint_of_any_base(struct setup *setup, struct text text, unsigned bits,
-                         uint64_t *out); // strconv.ParseUint, base 0: 0x10, 1_000
-bool go_duration(struct setup *setup, struct text text, int64_t *out_ns); // ParseDuration
-// The error's text alone; NULL: it is one.
-const char *go_int_error(struct arena *arena, struct text text, int64_t *out);
-const char *go_uint_error(struct arena *arena, struct text text, unsigned bits, uint64_t *out);
-const char *go_float_error(struct arena *arena, struct text text,
-                           double *out); // strconv.ParseFloat, 32 bits, no hexadecimal digits
-const char *go_duration_error(struct arena *arena, struct text text, int64_t *out_ns);
-bool go_read_int(struct text text, int64_t *out);              // without an error
-const char *go_duration_text(struct arena *arena, int64_t ns); // "1m30s"
-const char *go_quote(struct arena *arena, struct text text);   // %q
-struct text go_lower(struct arena *arena, struct text text);   // strings.ToLower, of ASCII
-bool go_is_ip(struct text text);                               // net.ParseIP
-// net.SplitHostPort; NULL, or why not, with host and port untouched.
-const char *go_split_host_port(struct arena *arena, struct text text, struct text *host,
-                               struct text *port);
-// Cuts what stands behind the last '%': an interface, or a server's name for TLS.
-struct text go_without_zone(struct text host);
-bool go_is_cidr(struct text text); // net.ParseCIDR
-struct go_network {
-    unsigned bits; // of an address: 32 or 128
-    unsigned prefix;
-    const char *text; // without the bits of a host
-};
-// The same, with the network. False: it is none.
-bool go_network_read(struct arena *arena, struct text text, struct go_network *out);
-// dns.IsDomainName of miekg/dns.
-bool go_is_domain_name(struct text text);
-
-// regexp.Compile, of what is told without compiling.
-enum go_regexp {
-    GO_REGEXP_GOOD,    // *groups: how many subexpressions it has
-    GO_REGEXP_BAD,     // *fault: the words of Go
-    GO_REGEXP_UNKNOWN, // it has what is not judged here
-};
-enum go_regexp go_regexp_read(struct arena *arena, struct text text, unsigned *groups,
-                              const char **fault);
+// strconv.ParseUint, base 10.
+bool go_uint(struct setup *setup, struct text text, unsigned bits, uint64_t *out);
+// strconv.ParseUint, base 0: 0x10, 1_000.
+bool go_uint_of_any_base(struct setup *setup, struct text text, unsigned bits, uint64_t *out);
+bool go_duration(struct setup *setup, struct text text, int64_t *out_ns); // time.ParseDuration
 
 // A zone as plugins take it (plugin.Host.NormalizeExact): false if CoreDNS makes nothing of it.
 bool zone_is_normal(const struct linter *linter, struct text text);
