@@ -2,6 +2,7 @@
 
 #include "dns/corefile/address.h"
 #include "dns/corefile/coredns_word.h"
+#include "dns/corefile/render.h"
 #include "dns/corefile/setup.h"
 
 // The plugin `forward`: FROM TO... { options }, any number of times in a block.
@@ -93,10 +94,9 @@ static bool check_max_concurrent(struct setup *setup, const struct text *argumen
 
 static bool check_policy(struct setup *setup, const struct text *arguments, size_t count)
 {
-    static const char *const policies[] = {"random", "round_robin", "sequential"};
     (void)count;
-    for (size_t i = 0; i < COUNT_OF(policies); i++)
-        if (text_is(arguments[0], policies[i]))
+    for (size_t i = 0; i < FORWARD_POLICIES; i++)
+        if (text_is(arguments[0], forward_policy_names[i]))
             return true;
     setup_fail_at(setup, "policy", "unknown policy '%.*s'", TEXT_ARGS(arguments[0]));
     setup_hint(setup, "write random, round_robin or sequential");

@@ -1,8 +1,14 @@
 #pragma once
 
-// For tests of the linter: what it says of a Corefile, as one text. Comes behind cmocka.h.
+// For tests of the linter: what it says of a Corefile, as one text.
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "base/test_arena.h"
 #include "dns/corefile/lint.h"

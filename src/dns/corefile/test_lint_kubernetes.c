@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dns/corefile/test_lint.h"
 
 static void kubernetes_serves_at_least_one_zone_of_names(void **state)

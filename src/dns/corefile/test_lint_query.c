@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dns/corefile/test_lint.h"
 
 static void template_answers_a_class_and_a_type(void **state)

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "dns/corefile/test_lint.h"
 
 // ---- cache and hosts ----------------------------------------------------------------------------
