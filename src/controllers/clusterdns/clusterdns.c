@@ -44,7 +44,8 @@ static void begin_config(struct reconcile *reconcile)
     config->id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
     config->sha256 = text_of(sha256_of(reconcile, reconcile->text));
     config->since_s = reconcile->in->now_ms / 1000;
-    config->refused = (struct text){0}; // the refusal stays: it tells an old crash from a new one
+    config->refused = (struct text){0};
+    config->refusal = (struct text){0};
     if (reconcile->mode == MODE_FILE)
         decision_add_event(reconcile->out, false, EVENT_COREFILE_WRITTEN,
                            arena_printf(reconcile->arena, "config %s goes to %s", reconcile->id,
@@ -70,23 +71,13 @@ static bool is_new(const struct reconcile *reconcile)
 // CoreDNS refused this one: the last good one stands in for it, unless somebody changed the file.
 static void go_back(struct reconcile *reconcile)
 {
-    const struct dns_config *config = &reconcile->before.config;
-    struct text last = config->proved[0];
-    const struct value *annotations = NULL;
-    struct text text = reconcile->mode == MODE_FILE ? good_file_text(reconcile)
-                                                    : copy_text(reconcile, last, &annotations);
     reconcile->fault = REASON_COREFILE_REFUSED;
     reconcile->fault_text = arena_printf(
         reconcile->arena,
         "CoreDNS refused config %s, and the one before stands again; another spec is tried at "
         "once: %.*s",
-        reconcile->id, TEXT_ARGS(config->refusal));
-    if (!text.at || last.len != CONFIG_ID_LEN)
-        return;
-    memcpy(reconcile->id, last.at, CONFIG_ID_LEN);
-    reconcile->text = text;
-    reconcile->annotations = annotations;
-    reconcile->is_restoring = true;
+        reconcile->id, TEXT_ARGS(reconcile->before.config.refusal));
+    reconcile->is_restoring = make_earlier_text(reconcile);
 }
 
 static bool was_refused(const struct reconcile *reconcile)
@@ -163,8 +154,9 @@ static void note_refusal(struct reconcile *reconcile)
 {
     const char *crash = reconcile->proof.crash;
     bool is_tried = reconcile->mode == MODE_FILE || is_in_place(reconcile);
-    if (!reconcile->is_restoring && reconcile->now.config.proved_count && is_tried &&
-        is_config_refused(reconcile))
+    bool can_go_back = reconcile->now.config.proved_count || reconcile->mode == MODE_ADOPTED ||
+                       reconcile->mode == MODE_IMPORT;
+    if (!reconcile->is_restoring && can_go_back && is_tried && is_config_refused(reconcile))
         refuse_config(
             reconcile,
             text_of(crash ? crash : "no Pod has loaded it in time, and all run an older one"));
@@ -176,7 +168,7 @@ static void manage(struct reconcile *reconcile)
     bool is_refused = reconcile->text.at && was_refused(reconcile);
     if (is_refused)
         go_back(reconcile);
-    if (!reconcile->text.at)
+    if (!reconcile->text.at && !reconcile->is_restoring)
         return; // what stands there stays
     prove_config(reconcile);
     if (is_refused && !reconcile->is_restoring) { // there is none to go back to: so it does here

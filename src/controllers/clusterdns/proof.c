@@ -102,11 +102,12 @@ static void ask(struct reconcile *reconcile, const char *address, struct text na
     count_answer(reconcile, snapshot_answer(reconcile->in, BACKEND_NAME, "config", about), name);
 }
 
-// A Pod that ended on a Corefile error keeps CoreDNS's own line.
+// A Pod that ended on a Corefile error keeps CoreDNS's own line. One from before the Corefile stood
+// there says nothing of it.
 static void note_crash(struct reconcile *reconcile, const struct pod *pod)
 {
     const struct pod_end *end = pod->end.is_known ? &pod->end : &pod->last_end;
-    bool is_old = text_equal(end->message, reconcile->before.config.refusal);
+    bool is_old = end->finished_s && end->finished_s < reconcile->now.config.since_s;
     if (!end->is_known || end->exit_code != REFUSED_EXIT || !end->message.len || is_old ||
         reconcile->proof.crash)
         return;

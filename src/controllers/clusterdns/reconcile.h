@@ -130,9 +130,12 @@ void collect_objects(struct reconcile *reconcile);
 // ---- target.c -----------------------------------------------------------------------------------
 // Works out the text that is to stand at the target: fills merged, text and id, or fault.
 void make_text(struct reconcile *reconcile);
-// Takes our parts out of it again.
-bool make_text_without_us(struct reconcile *reconcile, struct text *out,
-                          const struct value **annotations);
+// The text to go back to: what all Pods ran last or, in a file of somebody else's, our part of that
+// in what stands there now; without one, only what they wrote. Fills text, id and annotations.
+// False: there is none.
+bool make_earlier_text(struct reconcile *reconcile);
+// Takes our part out of a file of somebody else's. False: none of it is there.
+bool make_text_without_us(struct reconcile *reconcile);
 
 struct text cluster_domain(const struct reconcile *reconcile); // empty: there is no cluster
 // NULL: there is no text.

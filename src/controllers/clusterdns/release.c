@@ -4,21 +4,18 @@
 
 static bool is_released(struct reconcile *reconcile)
 {
-    struct text text;
-    const struct value *annotations;
     switch (reconcile->mode) {
     case MODE_OWNED:
         return !drop_workload(reconcile);
     case MODE_ADOPTED:
-        if (!make_text_without_us(reconcile, &text, &annotations))
+        if (!make_text_without_us(reconcile))
             return true;
-        want_target(reconcile, text, annotations);
+        want_target(reconcile, reconcile->text, reconcile->annotations);
         return false;
     case MODE_IMPORT:
         if (!reconcile->target.text.at)
             return true;
-        annotations = value_make(reconcile->arena, VALUE_MAP);
-        want_target(reconcile, (struct text){0}, annotations);
+        want_target(reconcile, (struct text){0}, value_make(reconcile->arena, VALUE_MAP));
         return false;
     case MODE_FILE:
     case MODE_FOREIGN:

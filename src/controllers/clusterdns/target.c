@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dns/corefile/address.h"
+#include "dns/corefile/entry.h"
 #include "dns/corefile/lint.h"
 
 // Server blocks of ours in a file of somebody else's.
@@ -104,12 +105,12 @@ static struct text *texts_of(struct arena *arena, const struct value *list, size
 }
 
 // The annotation is what counts: tools that write the file anew drop comments.
-static bool read_owned(const struct reconcile *reconcile, struct owned *out)
+static bool read_zones(const struct reconcile *reconcile, struct text annotation, struct owned *out)
 {
     struct error err;
-    struct text text = config_map_annotation(&reconcile->target.map, ZONES_ANNOTATION);
     const struct value *list =
-        text.at ? value_read_json(reconcile->arena, text, &value_reply_limits, &err) : NULL;
+        annotation.at ? value_read_json(reconcile->arena, annotation, &value_manifest_limits, &err)
+                      : NULL;
     if (!list || list->type != VALUE_LIST)
         return false;
     out->items = arena_new_array(reconcile->arena, struct corefile_owned, list->count + 1);
@@ -121,28 +122,86 @@ static bool read_owned(const struct reconcile *reconcile, struct owned *out)
     return true;
 }
 
-static bool is_as_rendered(const struct reconcile *reconcile, const struct corefile_input *input,
-                           const struct corefile_entry *entry, const struct corefile_block *block)
+static bool read_owned(const struct reconcile *reconcile, struct owned *out)
 {
-    AUTO_BUFFER rendered = {0};
-    corefile_render_entry(&rendered, input, entry);
-    return text_equal(buffer_text(&rendered),
-                      corefile_block_text(reconcile->live, block, entry->name));
+    return read_zones(reconcile, config_map_annotation(&reconcile->target.map, ZONES_ANNOTATION),
+                      out);
 }
 
 static const struct text last_zones[] = {{"hostname.bind", 13}, {"version.bind", 12}};
 
-// Without the annotation a block is ours if it has exactly the text that we would write.
-static void guess_owned(const struct reconcile *reconcile, const struct corefile_input *input,
-                        struct owned *out)
+static const struct corefile_block *find_owned_block(const struct corefile *corefile,
+                                                     const struct corefile_owned *owned)
+{
+    uint16_t port;
+    const struct corefile_block *block =
+        owned->zone_count ? corefile_find_zone(corefile, owned->zones[0], &port) : NULL;
+    return block && corefile_is_owned(block, owned, 1) ? block : NULL;
+}
+
+static bool is_last(const struct corefile_owned *owned)
+{
+    return owned->zone_count == COUNT_OF(last_zones) && text_equal(owned->zones[0], last_zones[0]);
+}
+
+static bool has_same_block(const struct reconcile *reconcile, const struct corefile *copy,
+                           const struct corefile_owned *owned)
+{
+    const struct corefile_block *live = find_owned_block(reconcile->live, owned);
+    const struct corefile_block *there = find_owned_block(copy, owned);
+    if (!live || !there)
+        return false;
+    return is_last(owned) || text_equal(corefile_block_text(reconcile->live, live, owned->name),
+                                        corefile_block_text(copy, there, owned->name));
+}
+
+// Our blocks in a Corefile of which there is a copy. False: there is none.
+static bool read_copy(const struct reconcile *reconcile, struct text id, struct text *text,
+                      const struct value **annotations, struct owned *out)
+{
+    *text = copy_text(reconcile, id, annotations);
+    return text->at &&
+           read_zones(reconcile, value_text(value_find(*annotations, ZONES_ANNOTATION)), out);
+}
+
+// Without the annotation a block is ours if it has the text that we wrote last. False: there is no
+// copy of that.
+static bool guess_owned(const struct reconcile *reconcile, struct owned *out)
+{
+    struct text text;
+    struct owned written = {0};
+    const struct value *annotations;
+    if (!read_copy(reconcile, reconcile->before.config.id, &text, &annotations, &written))
+        return false;
+    CLEANUP(corefile) struct corefile *copy = parse_corefile(reconcile, text);
+    out->items = arena_new_array(reconcile->arena, struct corefile_owned, written.count + 1);
+    for (size_t i = 0; i < written.count; i++)
+        if (has_same_block(reconcile, copy, &written.items[i]))
+            out->items[out->count++] = written.items[i];
+    return true;
+}
+
+static bool is_as_rendered(const struct reconcile *reconcile, const struct corefile_input *input,
+                           const struct corefile_entry *entry)
+{
+    AUTO_BUFFER rendered = {0};
+    uint16_t port;
+    const struct corefile_block *block =
+        corefile_find_zone(reconcile->live, entry->zones[0], &port);
+    corefile_render_entry(&rendered, input, entry);
+    return block && text_equal(buffer_text(&rendered),
+                               corefile_block_text(reconcile->live, block, entry->name));
+}
+
+// Without a copy either: if it has the text that we would write. The last block is known by its id.
+static void guess_rendered(const struct reconcile *reconcile, const struct corefile_input *input,
+                           struct owned *out)
 {
     uint16_t port;
     out->items = arena_new_array(reconcile->arena, struct corefile_owned, input->entry_count + 1);
     for (size_t i = 0; i < input->entry_count; i++) {
         const struct corefile_entry *entry = &input->entries[i];
-        const struct corefile_block *block =
-            corefile_find_zone(reconcile->live, entry->zones[0], &port);
-        if (block && is_as_rendered(reconcile, input, entry, block))
+        if (is_as_rendered(reconcile, input, entry))
             out->items[out->count++] =
                 (struct corefile_owned){entry->name, entry->zones, entry->zone_count};
     }
@@ -308,21 +367,29 @@ static uint16_t root_port(const struct corefile *corefile)
     return corefile_find_zone(corefile, TEXT("."), &port) && port ? port : 53;
 }
 
-static void splice(struct reconcile *reconcile, const struct owned *owned, struct text blocks,
-                   struct value *annotations, struct buffer *out)
+// What is to become of the file of somebody else.
+struct edit {
+    const struct owned *owned; // what goes
+    struct text blocks;        // what comes
+    bool keeps_root;
+    const struct corefile_forward *root; // of the root block; NULL: the one that they wrote
+};
+
+static void splice(struct reconcile *reconcile, const struct edit *edit, struct value *annotations,
+                   struct buffer *out)
 {
     struct text saved = config_map_annotation(&reconcile->target.map, FORWARD_ANNOTATION);
     struct corefile_splice splice = {
         .corefile = reconcile->live,
-        .owned = owned->items,
-        .owned_count = owned->count,
-        .blocks = blocks,
-        .forward = &reconcile->merged.input.root,
+        .owned = edit->owned->items,
+        .owned_count = edit->owned->count,
+        .blocks = edit->blocks,
+        .forward = edit->root,
         .saved = saved,
     };
-    if (reconcile->merged.is_root_refused) {
+    if (edit->keeps_root) {
         splice.root = COREFILE_ROOT_KEEP;
-    } else if (reconcile->merged.is_root_changed) {
+    } else if (edit->root) {
         splice.root = COREFILE_ROOT_REPLACE;
         if (!saved.at)
             saved = corefile_root_forward(reconcile->live);
@@ -356,10 +423,10 @@ static bool can_be_edited(struct reconcile *reconcile)
 static void find_owned(struct reconcile *reconcile, const struct merge_settings *settings,
                        struct owned *out)
 {
-    if (read_owned(reconcile, out))
+    if (read_owned(reconcile, out) || guess_owned(reconcile, out))
         return;
     merge_objects(reconcile, settings);
-    guess_owned(reconcile, &reconcile->merged.input, out);
+    guess_rendered(reconcile, &reconcile->merged.input, out);
 }
 
 static void make_adopted(struct reconcile *reconcile)
@@ -382,7 +449,13 @@ static void make_adopted(struct reconcile *reconcile)
     bool has_last =
         !foreign_owner(&foreign, last_zones[0]) && !foreign_owner(&foreign, last_zones[1]);
     render_blocks(reconcile, has_last, &blocks);
-    splice(reconcile, &owned, buffer_text(&blocks), annotations, &out);
+    const struct edit edit = {
+        .owned = &owned,
+        .blocks = buffer_text(&blocks),
+        .keeps_root = reconcile->merged.is_root_refused,
+        .root = reconcile->merged.is_root_changed ? &reconcile->merged.input.root : NULL,
+    };
+    splice(reconcile, &edit, annotations, &out);
     settle_id(reconcile, &out);
     set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
     set_annotation(reconcile, annotations, ZONES_ANNOTATION, zones_annotation(reconcile, has_last));
@@ -441,20 +514,145 @@ void make_text(struct reconcile *reconcile)
         reconcile->text = (struct text){0};
 }
 
-bool make_text_without_us(struct reconcile *reconcile, struct text *out,
-                          const struct value **annotations)
+// ---- going back ---------------------------------------------------------------------------------
+
+// Our blocks of a Corefile that ran, with room for another id.
+static void write_blocks(const struct corefile *corefile, const struct owned *owned,
+                         struct buffer *out)
 {
-    AUTO_BUFFER text = {0};
+    for (size_t i = 0; i < owned->count; i++) {
+        const struct corefile_owned *item = &owned->items[i];
+        const struct corefile_block *block = find_owned_block(corefile, item);
+        if (!block)
+            continue;
+        size_t start = out->len;
+        struct text text = corefile_block_text(corefile, block, item->name);
+        buffer_add(out, text.at, text.len);
+        struct text id = config_id_find((struct text){out->at + start, out->len - start});
+        if (is_last(item) && id.at)
+            memcpy(out->at + (id.at - out->at), corefile_no_id, CONFIG_ID_LEN);
+    }
+}
+
+static const struct corefile_directive *find_root_forward(const struct corefile *corefile)
+{
+    uint16_t port;
+    const struct corefile_block *root = corefile_find_zone(corefile, TEXT("."), &port);
+    for (size_t i = 0; root && i < root->directive_count; i++)
+        if (text_is(corefile_text(corefile, root->directives[i].first), "forward"))
+            return &root->directives[i];
+    return NULL;
+}
+
+// The file that stands there, with our part of the one that ran; without one, as its owner wrote
+// it.
+static void splice_earlier(struct reconcile *reconcile, const struct corefile *ran,
+                           const struct owned *written, bool has_root, struct value *annotations,
+                           struct buffer *out)
+{
+    AUTO_BUFFER blocks = {0};
     struct owned owned = {0};
-    struct value *none = value_make(reconcile->arena, VALUE_MAP);
-    reconcile->live = parse_corefile(reconcile, reconcile->target.text);
-    if (reconcile->mode != MODE_ADOPTED || !reconcile->live || !read_owned(reconcile, &owned))
+    struct corefile_rest rest = {0};
+    struct corefile_forward root = {0};
+    const struct corefile_directive *forward = has_root ? find_root_forward(ran) : NULL;
+    bool can_have_root = corefile_root_forward(reconcile->live).at;
+    if (!read_owned(reconcile, &owned))
+        (void)guess_owned(reconcile, &owned);
+    if (ran)
+        write_blocks(ran, written, &blocks);
+    bool is_read = forward && corefile_read_forward(reconcile->arena, ran, forward, &root, &rest);
+    const struct edit edit = {
+        .owned = &owned,
+        .blocks = buffer_text(&blocks),
+        .keeps_root = !can_have_root,
+        .root = is_read ? &root : NULL,
+    };
+    splice(reconcile, &edit, annotations, out);
+}
+
+static void forget(struct reconcile *reconcile, struct value *annotations)
+{
+    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, (struct text){0});
+    set_annotation(reconcile, annotations, ZONES_ANNOTATION, (struct text){0});
+}
+
+static struct value *make_text_of_others(struct reconcile *reconcile)
+{
+    AUTO_BUFFER out = {0};
+    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
+    splice_earlier(reconcile, NULL, NULL, false, annotations, &out);
+    forget(reconcile, annotations);
+    set_annotation(reconcile, annotations, FORWARD_ANNOTATION, (struct text){0});
+    reconcile->text = (struct text){arena_copy(reconcile->arena, out.at, out.len), out.len};
+    reconcile->id[0] = '\0';
+    return annotations;
+}
+
+static bool make_adopted_again(struct reconcile *reconcile, struct text id)
+{
+    AUTO_BUFFER out = {0};
+    struct text text;
+    struct owned written = {0};
+    const struct value *kept;
+    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
+    if (!read_copy(reconcile, id, &text, &kept, &written))
         return false;
-    splice(reconcile, &owned, TEXT(""), none, &text);
-    set_annotation(reconcile, none, CONFIG_ID_ANNOTATION, (struct text){0});
-    set_annotation(reconcile, none, ZONES_ANNOTATION, (struct text){0});
-    set_annotation(reconcile, none, FORWARD_ANNOTATION, (struct text){0});
-    *out = (struct text){arena_copy(reconcile->arena, text.at, text.len), text.len};
-    *annotations = none;
+    CLEANUP(corefile) struct corefile *ran = parse_corefile(reconcile, text);
+    splice_earlier(reconcile, ran, &written, value_text(value_find(kept, FORWARD_ANNOTATION)).at,
+                   annotations, &out);
+    settle_id(reconcile, &out);
+    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
+    set_annotation(reconcile, annotations, ZONES_ANNOTATION,
+                   value_text(value_find(kept, ZONES_ANNOTATION)));
+    reconcile->annotations = annotations;
+    return !lint(reconcile, reconcile->text);
+}
+
+// A file that is all ours.
+static bool make_own_again(struct reconcile *reconcile, struct text id)
+{
+    const struct value *annotations = NULL;
+    struct text text = reconcile->mode == MODE_FILE ? good_file_text(reconcile)
+                                                    : copy_text(reconcile, id, &annotations);
+    if (!text.at || id.len != CONFIG_ID_LEN)
+        return false;
+    memcpy(reconcile->id, id.at, CONFIG_ID_LEN);
+    reconcile->text = text;
+    reconcile->annotations = annotations;
     return true;
+}
+
+// Of a file that was not there: it goes.
+static void make_no_text(struct reconcile *reconcile)
+{
+    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
+    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, (struct text){0});
+    reconcile->annotations = annotations;
+    reconcile->text = (struct text){0};
+    reconcile->id[0] = '\0';
+}
+
+bool make_earlier_text(struct reconcile *reconcile)
+{
+    struct text id = reconcile->before.config.proved[0];
+    if (reconcile->mode == MODE_IMPORT && !reconcile->before.config.proved_count) {
+        make_no_text(reconcile);
+        return true;
+    }
+    if (reconcile->mode != MODE_ADOPTED)
+        return make_own_again(reconcile, id);
+    if (!reconcile->live)
+        return false;
+    if (!make_adopted_again(reconcile, id))
+        reconcile->annotations = make_text_of_others(reconcile);
+    return true;
+}
+
+bool make_text_without_us(struct reconcile *reconcile)
+{
+    reconcile->live = parse_corefile(reconcile, reconcile->target.text);
+    if (reconcile->mode != MODE_ADOPTED || !reconcile->live)
+        return false;
+    reconcile->annotations = make_text_of_others(reconcile);
+    return !is_in_place(reconcile);
 }

@@ -287,6 +287,91 @@ static void a_pod_that_crashes_brings_back_the_last_good_one_with_its_words(void
                            "Corefile:3 - Error during parsing: no"));
 }
 
+static void put_crashed_pod(const char *labels, const char *finished)
+{
+    put(&pod_kind, "kube-system", "coredns-c", labels,
+        arena_printf(arena,
+                     "'spec':{'containers':[{'name':'coredns'}]},'status':{'phase':'Pending',"
+                     "'containerStatuses':[{'name':'coredns','state':{},'lastState':{'terminated':"
+                     "{'exitCode':1,'finishedAt':'%s','message':'Corefile:3 - no'}}}]}",
+                     finished));
+}
+
+static void going_back_leaves_what_others_wrote_meanwhile(void **state)
+{
+    (void)state;
+    static const char theirs[] = "z.example:53 {\n    whoami # theirs\n}\n";
+    use_kubeadm();
+    put_kube_dns_pods();
+    put_main(ONE_ZONE ",'upstreamResolvers':{'policy':'Random'}");
+    settle(DNS_MAIN_NAME);
+    pods_answer(config_id());
+    settle(DNS_MAIN_NAME);
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    struct value *map = find_stored(&config_map_kind, "kube-system", "coredns")->tree;
+    value_put_text(
+        arena, map, "data.Corefile",
+        arena_printf(arena, "%s%s", data_of("kube-system", "coredns", "Corefile"), theirs));
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    cluster.now_ms += 181 * 1000;
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_non_null(strstr(text, "a.example:53 {"));
+    assert_non_null(strstr(text, "policy random"));
+    assert_null(strstr(text, "b.example"));
+    assert_true(text_ends(text_of(text), theirs));
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+    put_main("");
+    settle(DNS_MAIN_NAME);
+    assert_true(text_ends(text_of(data_of("kube-system", "coredns", "Corefile")),
+                          arena_printf(arena, "%s%s", kubeadm, theirs)));
+}
+
+static void a_first_config_that_makes_pods_crash_goes_without_a_trace(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    put_crashed_pod("'labels':{'k8s-app':'kube-dns'}", "2030-01-01T00:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    const struct value *annotations =
+        value_at(find_stored(&config_map_kind, "kube-system", "coredns")->tree,
+                 "metadata.annotations", NULL);
+    assert_int_equal(value_count(annotations), 0);
+}
+
+static void a_crash_from_before_says_nothing_of_a_config(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_crashed_pod("'labels':{'k8s-app':'kube-dns'}", "2025-12-30T09:59:59Z");
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_non_null(strstr(data_of("kube-system", "coredns", "Corefile"), "a.example:53 {"));
+    assert_string_equal(now("Degraded"), "False/AsExpected");
+}
+
+static void without_its_annotation_our_part_goes_all_the_same(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    put_text_map("kube-system", "coredns", "Corefile",
+                 data_of("kube-system", "coredns", "Corefile"));
+    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
+                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+}
+
 static void two_proved_copies_are_kept(void **state)
 {
     (void)state;
@@ -664,7 +749,6 @@ static void with_no_config_to_go_back_to_the_file_stays_as_it_is(void **state)
     assert_string_equal(now("Converged"), "False/Waiting");
     cluster.now_ms += 3600 * 1000;
     settle(DNS_MAIN_NAME);
-    assert_string_equal(now("Converged"), "Unknown/PodsSilent");
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
 }
 
@@ -702,6 +786,26 @@ static void where_the_file_imports_ours_is_a_key_of_its_own(void **state)
     settle(DNS_MAIN_NAME);
     assert_null(data_of("kube-system", "coredns-custom", "signpost.server"));
     assert_string_equal(data_of("kube-system", "coredns-custom", "theirs.server"), "x");
+}
+
+static void a_first_key_that_makes_pods_crash_goes_again(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_text_map("kube-system", "coredns", "Corefile",
+                 ".:53 {\n    errors\n}\nimport /etc/coredns/custom/*.server\n");
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_non_null(data_of("kube-system", "coredns-custom", "signpost.server"));
+    put_crashed_pod("'labels':{'k8s-app':'kube-dns'}", "2030-01-01T00:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_null(data_of("kube-system", "coredns-custom", "signpost.server"));
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    put_main(OTHER_ZONE);
+    remove_stored(&pod_kind, "kube-system", "coredns-c");
+    settle(DNS_MAIN_NAME);
+    assert_non_null(
+        strstr(data_of("kube-system", "coredns-custom", "signpost.server"), "b.example:53 {"));
 }
 
 // ---- who is asked -------------------------------------------------------------------------------
@@ -799,6 +903,10 @@ int main(void)
         STORY(pods_that_stay_silent_restore_nothing),
         STORY(what_no_pod_loads_is_put_back),
         STORY(a_pod_that_crashes_brings_back_the_last_good_one_with_its_words),
+        STORY(going_back_leaves_what_others_wrote_meanwhile),
+        STORY(a_first_config_that_makes_pods_crash_goes_without_a_trace),
+        STORY(a_crash_from_before_says_nothing_of_a_config),
+        STORY(without_its_annotation_our_part_goes_all_the_same),
         STORY(two_proved_copies_are_kept),
         STORY(an_own_coredns_is_made),
         STORY(without_an_image_all_but_the_daemonset_is_made),
@@ -817,6 +925,7 @@ int main(void)
         STORY(with_no_config_to_go_back_to_the_file_stays_as_it_is),
         STORY(a_pod_that_no_node_takes_is_not_waited_for),
         STORY(where_the_file_imports_ours_is_a_key_of_its_own),
+        STORY(a_first_key_that_makes_pods_crash_goes_again),
         STORY(openshifts_operator_is_left_alone),
         STORY(a_fragment_is_served_with_the_main_object),
         STORY(a_fragment_that_goes_takes_nothing_away),

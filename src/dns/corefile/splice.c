@@ -255,13 +255,22 @@ static void remove_options(struct edits *edits, const struct corefile *corefile,
     }
 }
 
-// The lines of our options, as a block at that level has them.
+// The lines of our options, as a block at that level has them; other options are not ours.
 static struct text render_options(struct buffer *out, const struct corefile_forward *forward,
                                   unsigned level, struct text *upstreams)
 {
     struct text rest;
     struct text line;
-    corefile_render_forward(out, forward, level);
+    const struct corefile_forward ours = {
+        .upstreams = forward->upstreams,
+        .upstream_count = forward->upstream_count,
+        .policy = forward->policy,
+        .uses_tls = forward->uses_tls,
+        .tls_server_name = forward->tls_server_name,
+        .tls_bundle = forward->tls_bundle,
+        .forces_tcp = forward->forces_tcp,
+    };
+    corefile_render_forward(out, &ours, level);
     rest = text_trim(buffer_text(out));
     text_cut(&rest, '\n', &line);
     line = text_trim(line);

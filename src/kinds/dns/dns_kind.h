@@ -203,7 +203,7 @@ struct dns_config { // the Corefile that is wanted; absent texts: none
     struct text version;
     int64_t since_s;     // Unix: since when this one is wanted, or stands there
     struct text refused; // id of the one that CoreDNS refused last, until another one is wanted
-    struct text refusal; // what CoreDNS said of the config that it refused last; outlives `refused`
+    struct text refusal; // what CoreDNS said of that one
     // Ids of those that all Pods ran, the last one first.
     struct text proved[DNS_PROVED_MAX];
     size_t proved_count;

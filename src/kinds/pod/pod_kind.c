@@ -24,6 +24,7 @@ static void pack_end(struct pack_writer *out, const struct value *terminated)
     if (!is_known)
         return;
     pack_signed(out, value_int_at(terminated, "exitCode", 0));
+    pack_signed(out, status_time_at(terminated, "finishedAt"));
     pack_text(out, value_text_at(terminated, "reason"));
     pack_text(out, value_text_at(terminated, "message"));
 }
@@ -48,6 +49,7 @@ static struct pod_end unpack_end(struct pack_reader *in)
     if (!end.is_known)
         return end;
     end.exit_code = unpack_signed(in);
+    end.finished_s = unpack_signed(in);
     end.reason = unpack_text(in);
     end.message = unpack_text(in);
     return end;

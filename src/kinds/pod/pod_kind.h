@@ -10,6 +10,7 @@ extern const struct kind pod_kind;
 struct pod_end {
     bool is_known;
     int64_t exit_code;
+    int64_t finished_s;  // Unix; 0: not known
     struct text reason;  // "Error", "Completed", ...
     struct text message; // termination message
 };

@@ -25,7 +25,8 @@ static const char running[] =
     "'False'},{'type':'Ready','status':'True'}],'containerStatuses':["
     "{'name':'a','restartCount':9,'state':{'terminated':{'exitCode':9}}},"
     "{'name':'dns','restartCount':2,'state':{'running':{}},'lastState':{'terminated':{"
-    "'exitCode':1,'reason':'Error','message':'Corefile:3 - Error'}}}]}}";
+    "'exitCode':1,'reason':'Error','message':'Corefile:3 - Error',"
+    "'finishedAt':'2025-12-30T10:00:00Z'}}}]}}";
 
 static void where_it_runs_and_what_is_kept(void **state)
 {
@@ -44,6 +45,7 @@ static void ends_are_those_of_the_first_container_of_the_spec(void **state)
     assert_false(pod.end.is_known);
     assert_true(pod.last_end.is_known);
     assert_int_equal(pod.last_end.exit_code, 1);
+    assert_int_equal(pod.last_end.finished_s, 1767088800);
     assert_true(text_is(pod.last_end.reason, "Error"));
     assert_true(text_is(pod.last_end.message, "Corefile:3 - Error"));
 }
@@ -57,6 +59,7 @@ static void a_container_that_ended_says_how(void **state)
     assert_false(pod.is_ready);
     assert_true(pod.end.is_known);
     assert_int_equal(pod.end.exit_code, 137);
+    assert_int_equal(pod.end.finished_s, 0);
     assert_null(pod.end.message.at);
     assert_false(pod.last_end.is_known);
 }
