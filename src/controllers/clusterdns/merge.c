@@ -294,26 +294,33 @@ static bool is_repeated(const struct merging *merging, const struct dns_server_c
            !strcmp(check->zones[at].path, check->zones[at - 1].path);
 }
 
-static void serve_entry(struct merging *merging, const struct dns_server *server,
-                        struct dns_server_check *check)
+// What the Corefile gets of the entry. False: all of its zones are refused.
+static bool translate_entry(struct merging *merging, const struct dns_server *server,
+                            const struct dns_server_check *check, struct corefile_entry *out)
 {
-    size_t count = 0;
     struct text *zones = arena_new_array(merging->arena, struct text, check->zone_count + 1);
+    *out = (struct corefile_entry){.zones = zones};
+    for (size_t i = 0; i < check->zone_count; i++)
+        if (!check->zones[i].reason && !is_repeated(merging, check, i))
+            zones[out->zone_count++] = name_in_file(merging, &check->zones[i]);
+    if (!out->zone_count)
+        return false;
+    translate_server(merging, server, out);
+    if (!out->name.len && !is_verbatim(merging))
+        out->name = zones[0];
+    return true;
+}
+
+static void serve_entry(struct merging *merging, const struct dns_server_check *check,
+                        const struct corefile_entry *entry)
+{
     for (size_t i = 0; i < check->zone_count; i++) {
         const struct dns_zone *zone = &check->zones[i];
         add_forwarder(merging, zone->name, zone->path, zone->reason ? DNS_REFUSED : DNS_SERVING,
                       zone->reason, zone->text);
-        if (!zone->reason && !is_repeated(merging, check, i))
-            zones[count++] = name_in_file(merging, zone);
     }
-    if (!count)
-        return;
-    struct corefile_entry *entry = add_entry(merging);
-    translate_server(merging, server, entry);
-    if (!entry->name.len && !is_verbatim(merging))
-        entry->name = zones[0];
-    entry->zones = zones;
-    entry->zone_count = count;
+    if (entry->zone_count)
+        *add_entry(merging) = *entry;
 }
 
 // ---- the last good one --------------------------------------------------------------------------
@@ -401,17 +408,33 @@ static void settle_zones(struct merging *merging, const struct dns_server *serve
             settle_zone(merging, server, &check->zones[i], faults);
 }
 
+static void check_translated(struct merging *merging, const struct dns_server *server,
+                             const struct corefile_entry *entry, struct dns_server_check *check,
+                             struct dns_faults *faults)
+{
+    enum reason reason;
+    const struct merge_settings *settings = merging->settings;
+    const char *why = settings->entry_fault
+                          ? settings->entry_fault(settings->entry_context, entry, &reason)
+                          : NULL;
+    if (why)
+        refuse_entry(check, reason, server->path, why, faults);
+}
+
 static void merge_server(struct merging *merging, const struct dns_server *server)
 {
     struct dns_faults faults = {.arena = merging->arena};
     struct dns_server_check check;
     check_entry(merging, server, &faults, &check);
     settle_zones(merging, server, &check, &faults);
+    struct corefile_entry entry = {0};
+    if (!check.reason && translate_entry(merging, server, &check, &entry))
+        check_translated(merging, server, &entry, &check, &faults);
     report_faults(merging, &faults);
     if (check.reason)
         refuse_zones(merging, server, &check);
     else
-        serve_entry(merging, server, &check);
+        serve_entry(merging, &check, &entry);
 }
 
 // ---- the root -----------------------------------------------------------------------------------
@@ -546,13 +569,6 @@ void dns_merge(struct arena *arena, const struct merge_settings *settings,
         .cache = &objects[0].spec.cache,
     };
     *out = (struct merged){.outcomes = arena_new_array(arena, struct merge_outcome, count)};
-    for (size_t i = 0; i < count; i++) {
-        merging.outcome = &out->outcomes[i];
-        merge_object(&merging, &objects[i], i == 0);
-    }
-    buffer_done(&merging.faults);
-    buffer_done(&merging.warnings);
-    struct corefile_forward root = out->input.root;
     out->input = (struct corefile_input){
         .layout = settings->layout,
         .port = settings->port,
@@ -560,10 +576,15 @@ void dns_merge(struct arena *arena, const struct merge_settings *settings,
         .metrics_address = settings->metrics_address,
         .log_level = log_level_of(objects[0].spec.log_level),
         .cache = cache_of(&merging, &no_cache),
-        .entries = merging.entries,
-        .entry_count = merging.entry_count,
-        .root = root,
     };
+    for (size_t i = 0; i < count; i++) {
+        merging.outcome = &out->outcomes[i];
+        merge_object(&merging, &objects[i], i == 0);
+    }
+    buffer_done(&merging.faults);
+    buffer_done(&merging.warnings);
+    out->input.entries = merging.entries;
+    out->input.entry_count = merging.entry_count;
 }
 
 struct merge_settings merge_settings_of(const struct clusterdns_settings *settings,

@@ -36,6 +36,11 @@ struct merge_settings {
     const char *(*foreign_owner)(const void *context, struct text zone);
     const void *foreign_context;
     const struct corefile *live; // what runs now, for entries that turned bad; or NULL
+    // Why an entry that breaks no rule can't stand in the Corefile all the same, or NULL. May be
+    // NULL itself: no entry is asked about.
+    const char *(*entry_fault)(void *context, const struct corefile_entry *entry,
+                               enum reason *reason);
+    void *entry_context;
 };
 
 // Takes layout, port, metrics_address and cluster_domain from the settings of the controller. A

@@ -69,12 +69,39 @@ static void add_stale(struct proof *proof, struct text name)
         proof->stale[proof->stale_count++] = name;
 }
 
+// The config id that a CoreDNS answered last.
+static const struct answer_view *ask_config(struct reconcile *reconcile, const char *address)
+{
+    struct value *about = value_make(reconcile->arena, VALUE_MAP);
+    value_put_text(reconcile->arena, about, "address", address);
+    *decision_add_question(reconcile->out, reconcile->arena) = (struct question){
+        .backend = BACKEND_NAME,
+        .name = "config",
+        .about = about,
+        .good_for_ms = was_converged(reconcile) ? REST_MS : WAITING_MS,
+        .epoch = hash_octets(reconcile->id, CONFIG_ID_LEN),
+    };
+    return snapshot_answer(reconcile->in, BACKEND_NAME, "config", about);
+}
+
+static struct text id_in(const struct answer_view *answer)
+{
+    return answer && answer->is_ok ? value_text_at(answer->value, "id") : (struct text){0};
+}
+
+bool answers_wanted_config(struct reconcile *reconcile, struct text ip)
+{
+    const char *host = arena_copy(reconcile->arena, ip.at, ip.len);
+    return text_is(
+        id_in(ask_config(reconcile, address_of(reconcile, host, reconcile->merged.input.port))),
+        reconcile->id);
+}
+
 static void count_answer(struct reconcile *reconcile, const struct answer_view *answer,
                          struct text name)
 {
     struct proof *proof = &reconcile->proof;
-    struct text id =
-        answer && answer->is_ok ? value_text_at(answer->value, "id") : (struct text){0};
+    struct text id = id_in(answer);
     proof->total++;
     if (!answer || !answer->answered_ms)
         proof->unknown++;
@@ -90,16 +117,7 @@ static void count_answer(struct reconcile *reconcile, const struct answer_view *
 
 static void ask(struct reconcile *reconcile, const char *address, struct text name)
 {
-    struct value *about = value_make(reconcile->arena, VALUE_MAP);
-    value_put_text(reconcile->arena, about, "address", address);
-    *decision_add_question(reconcile->out, reconcile->arena) = (struct question){
-        .backend = BACKEND_NAME,
-        .name = "config",
-        .about = about,
-        .good_for_ms = was_converged(reconcile) ? REST_MS : WAITING_MS,
-        .epoch = hash_octets(reconcile->id, CONFIG_ID_LEN),
-    };
-    count_answer(reconcile, snapshot_answer(reconcile->in, BACKEND_NAME, "config", about), name);
+    count_answer(reconcile, ask_config(reconcile, address), name);
 }
 
 // A Pod that ended on a Corefile error keeps CoreDNS's own line. One from before the Corefile stood

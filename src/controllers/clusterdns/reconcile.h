@@ -99,7 +99,10 @@ struct reconcile {
     size_t object_count;
     size_t own_at; // of the subject among them
     struct merged merged;
-    struct text text;                // the Corefile that is wanted; absent: see `fault`
+    struct text text;    // the Corefile that is wanted; absent: see `fault`
+    bool checks_entries; // the whole would be refused, so each entry is looked at alone
+    size_t entry_octets; // of those that may stand in the Corefile
+    size_t entry_octets_max;
     char *id;                        // of it, in the arena: trees name it; "" while there is none
     const struct value *annotations; // that go with it, map
     bool is_restoring;               // the last good one stands in for one that CoreDNS refused
@@ -137,7 +140,7 @@ bool make_earlier_text(struct reconcile *reconcile);
 // Takes our part out of a file of somebody else's. False: none of it is there.
 bool make_text_without_us(struct reconcile *reconcile);
 
-struct text cluster_domain(const struct reconcile *reconcile); // empty: there is no cluster
+struct text cluster_domain(struct reconcile *reconcile); // empty: there is no cluster
 // NULL: there is no text.
 struct corefile *parse_corefile(const struct reconcile *reconcile, struct text text);
 
@@ -203,6 +206,8 @@ void drop_preflights(struct reconcile *reconcile);
 // ---- proof.c ------------------------------------------------------------------------------------
 void open_coredns(struct reconcile *reconcile);
 void prove_config(struct reconcile *reconcile);
+// Asks the CoreDNS at that address: true once it has answered that it runs what is wanted.
+bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
 bool is_past_deadline(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.

@@ -72,7 +72,8 @@ static const char *lint(const struct reconcile *reconcile, struct text text)
     AUTO_BUFFER out = {0};
     struct config_map custom = custom_of(reconcile);
     const struct corefile_world world = {.context = &custom, .files = find_files};
-    const struct corefile_file file = {reconcile->target.key, text};
+    const char *name = reconcile->target.key ? reconcile->target.key : "Corefile";
+    const struct corefile_file file = {name, text};
     const struct corefile_lint_options options = {.world = &world, .version = reconcile->version};
     struct corefile_problems problems = {.arena = reconcile->arena};
     CLEANUP(corefile) struct corefile *corefile = corefile_lint(&file, &options, &problems);
@@ -244,7 +245,28 @@ static const char *foreign_owner(const void *context, struct text zone)
 
 // ---- merging ------------------------------------------------------------------------------------
 
-static struct merge_settings settings_of(const struct reconcile *reconcile)
+// Once the whole would be refused: which of the entries is to blame.
+static const char *find_entry_fault(void *context, const struct corefile_entry *entry,
+                                    enum reason *reason)
+{
+    AUTO_BUFFER text = {0};
+    struct reconcile *reconcile = context;
+    corefile_render_entry(&text, &reconcile->merged.input, entry);
+    const char *fault = lint(reconcile, buffer_text(&text));
+    *reason = REASON_INVALID_OPTION;
+    if (fault)
+        return arena_printf(reconcile->arena, "CoreDNS would refuse the entry: %s", fault);
+    *reason = REASON_TOO_LARGE;
+    if (reconcile->entry_octets + text.len > reconcile->entry_octets_max)
+        return arena_printf(reconcile->arena,
+                            "with this entry the Corefile would have more than %d octets, and no "
+                            "ConfigMap holds much more",
+                            CONFIG_OCTETS_MAX);
+    reconcile->entry_octets += text.len;
+    return NULL;
+}
+
+static struct merge_settings settings_of(struct reconcile *reconcile)
 {
     bool is_openshift =
         reconcile->mode == MODE_OWNED && !strcmp(reconcile->settings->layout, "openshift");
@@ -257,16 +279,19 @@ static struct merge_settings settings_of(const struct reconcile *reconcile)
     settings.context.version = reconcile->version;
     settings.bundles = (struct merge_bundles){.context = reconcile, .find = find_bundle};
     settings.live = reconcile->live;
+    settings.entry_fault = reconcile->checks_entries ? find_entry_fault : NULL;
+    settings.entry_context = reconcile;
     return settings;
 }
 
-struct text cluster_domain(const struct reconcile *reconcile)
+struct text cluster_domain(struct reconcile *reconcile)
 {
     return settings_of(reconcile).context.cluster_domain;
 }
 
 static void merge_objects(struct reconcile *reconcile, const struct merge_settings *settings)
 {
+    reconcile->entry_octets = 0;
     dns_merge(reconcile->arena, settings, reconcile->objects, reconcile->object_count,
               &reconcile->merged);
 }
@@ -501,6 +526,18 @@ static void (*const makers[MODES])(struct reconcile *reconcile) = {
     [MODE_FILE] = make_own,
 };
 
+// The next text has only entries that CoreDNS takes, as many as there is room for.
+static void check_entries(struct reconcile *reconcile)
+{
+    AUTO_BUFFER entries = {0};
+    render_blocks(reconcile, false, &entries);
+    size_t others = reconcile->text.len - entries.len;
+    reconcile->checks_entries = true;
+    reconcile->entry_octets_max = others < CONFIG_OCTETS_MAX ? CONFIG_OCTETS_MAX - others : 0;
+    reconcile->fault = 0;
+    reconcile->fault_text = NULL;
+}
+
 void make_text(struct reconcile *reconcile)
 {
     reconcile->live = parse_corefile(reconcile, reconcile->target.text);
@@ -509,6 +546,10 @@ void make_text(struct reconcile *reconcile)
         merge_objects(reconcile, &settings);
         return;
     }
+    makers[reconcile->mode](reconcile);
+    if (check_text(reconcile))
+        return;
+    check_entries(reconcile);
     makers[reconcile->mode](reconcile);
     if (!check_text(reconcile))
         reconcile->text = (struct text){0};

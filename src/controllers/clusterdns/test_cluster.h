@@ -35,6 +35,7 @@ static struct test_cluster {
         const char *address;
         const char *id;
     } answers[PODS_MAX];
+    const struct error *refused; // what the store said of the last writes, or NULL
     const char *failing; // the upstream that all metrics show as failing; "": none; NULL: silence
 } cluster;
 
@@ -283,6 +284,7 @@ static inline size_t reconcile_once(const char *name)
         .answer_count = cluster.question_count,
         .now_ms = cluster.now_ms,
         .settings = &cluster.settings,
+        .refused = cluster.refused,
         .is_leading = true,
     };
     cluster.decision = (struct decision){0};

@@ -24,8 +24,12 @@ static void use_kubeadm(void)
 {
     put_text_map("kube-system", "coredns", "Corefile", kubeadm);
     put(&deployment_kind, "kube-system", "coredns", "",
-        "'spec':{'replicas':2,'template':{'spec':{'containers':[{'image':"
-        "'registry/coredns:v1.11.1'}]}}},'status':{'updatedReplicas':2,'availableReplicas':2}");
+        "'spec':{'replicas':2,'template':{'spec':{'serviceAccountName':'coredns','affinity':{},"
+        "'containers':[{'name':'sidecar'},{'name':'coredns','image':'registry/coredns:v1.11.1',"
+        "'env':[{'name':'A'}],'livenessProbe':{},'ports':[{'containerPort':53,'hostPort':53}]}],"
+        "'volumes':[{'name':'c','configMap':{'name':'coredns','items':[]}},{'name':'x','projected':"
+        "{'sources':[{'configMap':{'name':'coredns'}},{'configMap':{'name':'zones'}}]}}]}}},"
+        "'status':{'updatedReplicas':2,'availableReplicas':2}");
     put(&service_kind, "kube-system", "kube-dns", "", "'spec':{'clusterIP':'10.96.0.10'}");
 }
 
@@ -739,7 +743,7 @@ static void with_no_config_to_go_back_to_the_file_stays_as_it_is(void **state)
     struct stored *pod = find_stored(&pod_kind, "kube-system", name);
     assert_non_null(pod);
     value_set(pod->tree, TEXT("status"),
-              quote(arena, "{'phase':'Failed','containerStatuses':[{'name':'dns','state':"
+              quote(arena, "{'phase':'Failed','containerStatuses':[{'name':'coredns','state':"
                            "{'terminated':{'exitCode':1,'message':'no'}}}]}"));
     touch(pod->tree);
     settle(DNS_MAIN_NAME);
@@ -752,15 +756,86 @@ static void with_no_config_to_go_back_to_the_file_stays_as_it_is(void **state)
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
 }
 
-static void a_pod_that_no_node_takes_is_not_waited_for(void **state)
+static void the_first_pod_is_one_as_those_that_run(void **state)
 {
     (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    pods_answer("");
+    cluster.settings.preflight = "auto";
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    const char *copy = arena_printf(arena, "coredns-%s", config_id());
+    const struct value *tree =
+        find_stored(&pod_kind, "kube-system",
+                    arena_printf(arena, "coredns-preflight-%.8s", config_id()))
+            ->tree;
+    const struct value *wanted = quote(
+        arena,
+        arena_printf(arena,
+                     "{'serviceAccountName':'coredns','containers':[{'name':'coredns','image':"
+                     "'registry/coredns:v1.11.1','env':[{'name':'A'}],'ports':[{'containerPort':53}"
+                     "],'terminationMessagePolicy':'FallbackToLogsOnError'}],'volumes':[{'name':"
+                     "'c','configMap':{'name':'%s','items':[]}},{'name':'x','projected':{'sources':"
+                     "[{'configMap':{'name':'%s'}},{'configMap':{'name':'zones'}}]}}],"
+                     "'restartPolicy':'Never'}",
+                     copy, copy));
+    assert_true(value_equal(value_find(tree, "spec"), wanted));
+    assert_null(value_at(tree, "metadata.labels.k8s-app", NULL));
+}
+
+// What the Pod says, after so many seconds, lets the others have the Corefile. `event`: it was not
+// loaded for certain.
+static void what_the_first_pod_says_is_enough(void **state)
+{
+    static const struct {
+        const char *status;
+        int64_t after_s;
+        const char *answer;
+        bool is_written;
+        bool is_skipped;
+    } rows[] = {
+        {"{'phase':'Pending'}", 0, NULL, false, false},
+        {"{'phase':'Pending'}", 3600, NULL, true, true},
+        {"{'phase':'Running','podIP':'10.0.0.9'}", 0, NULL, false, false},
+        {"{'phase':'Running','podIP':'10.0.0.9'}", 0, "0000000000000000", false, false},
+        {"{'phase':'Running','podIP':'10.0.0.9'}", 0, "wanted", true, false},
+        {"{'phase':'Running','podIP':'10.0.0.9'}", 3600, NULL, true, true},
+        {"{'phase':'Failed','reason':'Evicted'}", 0, NULL, true, true},
+        {"{'phase':'Succeeded'}", 0, NULL, true, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        open_cluster(state);
+        cluster.now_ms = BEGAN_S * 1000LL - 3000 * 1000;
+        const char *before = run_own();
+        put_main(OTHER_ZONE);
+        settle(DNS_MAIN_NAME);
+        bool is_wanted = rows[i].answer && !strcmp(rows[i].answer, "wanted");
+        set_answer(1, "10.0.0.9:5353", is_wanted ? config_id() : rows[i].answer);
+        report_of_pod(rows[i].status);
+        cluster.now_ms += rows[i].after_s * 1000;
+        (void)reconcile_once(DNS_MAIN_NAME);
+        bool is_skipped = event_of(&cluster.decision, "PreflightSkipped") != NULL;
+        (void)reconcile_once(DNS_MAIN_NAME);
+        assert_int_equal(strcmp(data_of("openshift-dns", "dns-default", "Corefile"), before) != 0,
+                         rows[i].is_written);
+        assert_int_equal(is_skipped, rows[i].is_skipped);
+        tear_down(state);
+    }
+    open_cluster(state);
+}
+
+static void a_pod_that_may_not_be_made_is_not_waited_for(void **state)
+{
+    (void)state;
+    static const struct error refusal = {.fault = FAULT_AUTH, .text = "exceeded quota"};
     (void)run_own();
     put_main(OTHER_ZONE);
-    settle(DNS_MAIN_NAME);
-    assert_non_null(preflight_pod());
-    cluster.now_ms += 3600 * 1000;
-    settle(DNS_MAIN_NAME);
+    reconcile_once(DNS_MAIN_NAME);
+    reconcile_once(DNS_MAIN_NAME);
+    cluster.refused = &refusal;
+    reconcile_once(DNS_MAIN_NAME);
+    assert_non_null(strstr(event_of(&cluster.decision, "PreflightSkipped"), "exceeded quota"));
     assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "b.example"));
 }
 
@@ -873,6 +948,63 @@ static void any_name_of_an_entry_makes_a_file_that_stays_as_it_is(void **state)
     }
 }
 
+static void an_entry_that_coredns_would_refuse_costs_itself_alone(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main("'servers':[" SERVER("'a.example'", "'192.0.2.1'") "]");
+    settle(DNS_MAIN_NAME);
+    put_main("'servers':[{'zones':['a.example'],'forwardPlugin':{'upstreams':['192.0.2.9'],"
+             "'options':{'except':['']}}},{'zones':['x.example'],'forwardPlugin':{'upstreams':["
+             "'192.0.2.9'],'options':{'except':['']}}}," SERVER("'b.example'", "'192.0.2.2'") "]");
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    assert_non_null(strstr(text, "b.example:53 {"));
+    assert_non_null(strstr(text, "forward . 192.0.2.1 {"));
+    assert_null(strstr(text, "192.0.2.9"));
+    assert_string_equal(now("Degraded"), "False/AsExpected");
+    const struct value *list = value_find(status_of(DNS_MAIN_NAME), "forwarders");
+    assert_true(text_is(value_text_at(list->first, "state"), "Refused"));
+    assert_true(text_is(value_text_at(list->first, "reason"), "InvalidOption"));
+    assert_true(text_starts(value_text_at(list->first, "message"), "spec.servers[1]: "));
+    assert_true(text_is(value_text_at(list->first->next, "state"), "LastGood"));
+}
+
+// A server block of some 300 kB.
+static void put_large_entry(struct buffer *out, size_t number)
+{
+    buffer_printf(out,
+                  "%s{'zones':['z%zu.example'],'forwardPlugin':{'upstreams':['192.0.2.1'],"
+                  "'options':{'except':[",
+                  number ? "," : "", number);
+    for (size_t i = 0; i < 1500; i++)
+        buffer_printf(out, "%s'%0200zu.example'", i ? "," : "", i);
+    buffer_add_text(out, "]}}}");
+}
+
+static void entries_for_which_there_is_no_room_are_named(void **state)
+{
+    (void)state;
+    AUTO_BUFFER spec = {0};
+    use_kubeadm();
+    buffer_add_text(&spec, "'servers':[");
+    for (size_t i = 0; i < 4; i++)
+        put_large_entry(&spec, i);
+    buffer_add_text(&spec, ",{'zones':['small.example'],'forwardPlugin':{'upstreams':["
+                           "'192.0.2.1']}}]");
+    put_main(spec.at);
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    assert_true(strlen(text) < CONFIG_OCTETS_MAX);
+    assert_non_null(strstr(text, "z0.example:53 {"));
+    assert_non_null(strstr(text, "small.example:53 {"));
+    assert_null(strstr(text, "z3.example:53 {"));
+    const struct value *first = value_at(status_of(DNS_MAIN_NAME), "forwarders[0]", NULL);
+    assert_true(text_is(value_text_at(first, "reason"), "TooLarge"));
+    assert_string_equal(now("Degraded"), "False/AsExpected");
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+}
+
 static void fragments_can_be_switched_off(void **state)
 {
     (void)state;
@@ -923,13 +1055,17 @@ int main(void)
         STORY(one_pod_loads_a_config_before_the_others),
         STORY(what_the_first_pod_can_not_load_replaces_nothing),
         STORY(with_no_config_to_go_back_to_the_file_stays_as_it_is),
-        STORY(a_pod_that_no_node_takes_is_not_waited_for),
+        STORY(the_first_pod_is_one_as_those_that_run),
+        STORY(what_the_first_pod_says_is_enough),
+        STORY(a_pod_that_may_not_be_made_is_not_waited_for),
         STORY(where_the_file_imports_ours_is_a_key_of_its_own),
         STORY(a_first_key_that_makes_pods_crash_goes_again),
         STORY(openshifts_operator_is_left_alone),
         STORY(a_fragment_is_served_with_the_main_object),
         STORY(a_fragment_that_goes_takes_nothing_away),
         STORY(any_name_of_an_entry_makes_a_file_that_stays_as_it_is),
+        STORY(an_entry_that_coredns_would_refuse_costs_itself_alone),
+        STORY(entries_for_which_there_is_no_room_are_named),
         STORY(fragments_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

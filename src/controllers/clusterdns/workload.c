@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/must.h"
-#include "kinds/pod_spec.h"
 #include "kinds/serviceaccount/serviceaccount_kind.h"
 
 // The objects of a CoreDNS of our own: DaemonSet, Service and ServiceAccount.

@@ -325,15 +325,21 @@ static void check_number(bool is_given, int64_t number, const char *path, struct
         dns_add_fault(faults, REASON_INVALID_OPTION, path, "must be 0 to %u", UINT32_MAX);
 }
 
+static void check_since(struct coredns_version since, const char *path,
+                        const struct dns_context *context, struct dns_faults *faults)
+{
+    if (context->has_version && coredns_version_is_before(context->version, since))
+        dns_add_fault(faults, REASON_UNSUPPORTED_BY_VERSION, path,
+                      "needs CoreDNS %u.%u.%u or newer; the cluster runs %u.%u.%u", since.major,
+                      since.minor, since.patch, context->version.major, context->version.minor,
+                      context->version.patch);
+}
+
 static void check_failover(const struct dns_forward *forward, const char *path,
                            const struct dns_context *context, struct dns_faults *faults)
 {
-    static const struct coredns_version since = {1, 13, 0};
-    if (forward->failover_count && context->has_version &&
-        coredns_version_is_before(context->version, since))
-        dns_add_fault(faults, REASON_UNSUPPORTED_BY_VERSION, path,
-                      "needs CoreDNS 1.13.0 or newer; the cluster runs %u.%u.%u",
-                      context->version.major, context->version.minor, context->version.patch);
+    if (forward->failover_count)
+        check_since((struct coredns_version){1, 13, 0}, path, context, faults);
     struct coredns_version version = context->has_version ? context->version : coredns_newest;
     for (size_t i = 0; i < forward->failover_count; i++) {
         struct text rcode = coredns_word_upper(faults->arena, forward->failover[i]);
