@@ -415,8 +415,8 @@ struct decision {
     size_t object_capacity;
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
     // Events and log lines are written when the write of this decision has succeeded, or at once
-    // when nothing is to be written. Of a kind without a status of ours, the same ones are not
-    // written twice in a row.
+    // when nothing is to be written. Of decisions without a status, which would remember them, the
+    // same ones are not written twice in a row.
     struct decision_event events[DECISION_EVENTS_MAX];
     size_t event_count;
     struct decision_line lines[DECISION_EVENTS_MAX];

@@ -214,7 +214,7 @@ static uint64_t report_hash(const struct decision *decision)
 static bool is_same_report(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
-    if (decision->status || key->object->kind->has_status)
+    if (decision->status)
         return false;
     uint64_t hash = report_hash(decision);
     if (!key->extra && !hash)

@@ -180,13 +180,23 @@ static void manage(struct reconcile *reconcile)
             begin_config(reconcile);
         return;
     }
-    if (!text_is(reconcile->spec.management_state, "Unmanaged"))
+    if (!text_is(reconcile->spec.management_state, "Unmanaged")) {
         write_config(reconcile);
+        (void)release_other_modes(reconcile);
+    }
     look_at_upstreams(reconcile);
     note_proof(reconcile);
     note_refusal(reconcile);
     if (reconcile->mode != MODE_FILE)
         drop_copies(reconcile);
+}
+
+static void note_refused_write(struct reconcile *reconcile)
+{
+    if (!reconcile->in->refused || reconcile->fault)
+        return;
+    reconcile->fault = REASON_FORBIDDEN;
+    reconcile->fault_text = arena_copy_text(reconcile->arena, reconcile->in->refused->text);
 }
 
 static void decide_main(struct reconcile *reconcile)
@@ -195,9 +205,12 @@ static void decide_main(struct reconcile *reconcile)
     open_coredns(reconcile);
     if (reconcile->mode == MODE_FILE && !read_file(reconcile))
         return;
+    find_placement(reconcile);
     make_text(reconcile);
     carry_over(reconcile);
+    (void)find_obstacle(reconcile);
     manage(reconcile);
+    note_refused_write(reconcile);
     report_conditions(reconcile);
     corefile_free(reconcile->live);
 }

@@ -195,6 +195,7 @@ static const char *accepted_message(struct reconcile *reconcile,
     AUTO_BUFFER out = {0};
     struct text state = reconcile->spec.management_state;
     add_sentence(&out, outcome->fault_text);
+    add_sentence(&out, reconcile->placement_fault);
     add_sentence(&out, outcome->warning_text);
     if (text_is(state, "Force") || text_is(state, "Removed"))
         add_sentence(&out, arena_printf(reconcile->arena,
@@ -210,7 +211,7 @@ static const char *accepted_message(struct reconcile *reconcile,
 
 static void report_accepted(struct reconcile *reconcile, const struct merge_outcome *outcome)
 {
-    bool is_good = !outcome->bad_count && !outcome->fault_text;
+    bool is_good = !outcome->bad_count && !outcome->fault_text && !reconcile->placement_fault;
     size_t served = 0;
     for (size_t i = 0; i < outcome->forwarder_count; i++)
         served += reconcile->merged.forwarders[outcome->first_forwarder + i].state == DNS_SERVING;

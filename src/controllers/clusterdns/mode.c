@@ -84,7 +84,9 @@ static enum mode mode_by_itself(const struct reconcile *reconcile)
         return MODE_FOREIGN;
     if (reconcile->settings->corefile_path)
         return MODE_FILE;
-    if (before == MODE_OWNED || (!text.at && (before == MODE_ADOPTED || before == MODE_IMPORT)))
+    if (before == MODE_OWNED && reconcile->before.config.id.len)
+        return before;
+    if (!text.at && (before == MODE_ADOPTED || before == MODE_IMPORT))
         return before;
     if (!text.at)
         return MODE_OWNED;
@@ -106,6 +108,7 @@ static void find_target(struct reconcile *reconcile)
 {
     const struct place *place = &places[reconcile->mode];
     struct target *target = &reconcile->target;
+    *target = (struct target){0};
     if (!place->name)
         return;
     target->namespace_ = reconcile->mode == MODE_OWNED ? text_of(reconcile->settings->dns_namespace)
@@ -168,6 +171,12 @@ static void find_cluster_ip(struct reconcile *reconcile)
         reconcile->cluster_ip = service.cluster_ip;
 }
 
+void use_mode(struct reconcile *reconcile, enum mode mode)
+{
+    reconcile->mode = mode;
+    find_target(reconcile);
+}
+
 void find_mode(struct reconcile *reconcile)
 {
     enum mode chosen = mode_named(text_of(reconcile->settings->mode));
@@ -177,4 +186,73 @@ void find_mode(struct reconcile *reconcile)
     find_target(reconcile);
     find_version(reconcile);
     find_cluster_ip(reconcile);
+}
+
+// ---- what stands in the way ---------------------------------------------------------------------
+
+// What may not be read looks as if it were not there, and then another CoreDNS would be made.
+static const char *find_unreadable(const struct reconcile *reconcile)
+{
+    const struct input_objects *maps = &reconcile->in->inputs[INPUT_CONFIG_MAPS];
+    const struct input_objects *deployments = &reconcile->in->inputs[INPUT_DEPLOYMENTS];
+    if (mode_named(text_of(reconcile->settings->mode)) != MODES)
+        return NULL; // it does not depend on what is there
+    if (maps->unreadable && !system_corefile(reconcile).at)
+        return arena_printf(reconcile->arena,
+                            "whether the cluster has a CoreDNS can't be seen, so none is made: %s",
+                            maps->unreadable);
+    if (deployments->unreadable)
+        return arena_printf(reconcile->arena,
+                            "whether OpenShift's operator runs here can't be seen, so nothing is "
+                            "changed: %s",
+                            deployments->unreadable);
+    return NULL;
+}
+
+static const struct own_object {
+    enum clusterdns_input input;
+    const char *kind;
+} own_objects[] = {
+    {INPUT_CONFIG_MAPS, "ConfigMap"},
+    {INPUT_DAEMON_SETS, "DaemonSet"},
+    {INPUT_SERVICES, "Service"},
+};
+
+static const char *find_object_of_others(const struct reconcile *reconcile)
+{
+    const char *namespace_ = reconcile->settings->dns_namespace;
+    for (size_t i = 0; reconcile->mode == MODE_OWNED && i < COUNT_OF(own_objects); i++) {
+        const struct object *seen =
+            find_input_object(reconcile, own_objects[i].input, namespace_, TEXT(WORKLOAD_NAME));
+        if (seen && !is_ours(seen))
+            return arena_printf(reconcile->arena,
+                                "%s %s/" WORKLOAD_NAME " was made by somebody else, as it has no "
+                                "label " OPERATOR_LABEL ": remove it, or give another "
+                                "--dns-namespace",
+                                own_objects[i].kind, namespace_);
+    }
+    return NULL;
+}
+
+// A main object whose status we wrote has the mode in it.
+static bool is_status_pruned(const struct reconcile *reconcile)
+{
+    return reconcile->is_main && conditions_find(&reconcile->before.conditions, "Accepted") &&
+           !reconcile->before.config.mode.len;
+}
+
+bool find_obstacle(struct reconcile *reconcile)
+{
+    const char *why = find_unreadable(reconcile);
+    if (!why)
+        why = find_object_of_others(reconcile);
+    if (!why && is_status_pruned(reconcile))
+        why = "the CRD of DNS objects keeps no status.config, as OpenShift's does not, so what was "
+              "written can't be remembered: install the one that `signpost manifests` prints";
+    if (!why)
+        return false;
+    reconcile->fault = REASON_FORBIDDEN;
+    reconcile->fault_text = why;
+    drop_text(reconcile);
+    return true;
 }

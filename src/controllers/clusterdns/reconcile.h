@@ -74,6 +74,12 @@ struct proof {
     const char *crash; // what a Pod that could not load the file wrote last; or NULL
 };
 
+// Where the Pods of an own CoreDNS may run.
+struct placement {
+    const struct value *node_selector; // map; NULL: any node
+    const struct value *tolerations;   // list, or NULL
+};
+
 // What the Pods say of the servers that are forwarded to.
 struct upstreams {
     bool is_observed;
@@ -108,6 +114,8 @@ struct reconcile {
     bool is_restoring;               // the last good one stands in for one that CoreDNS refused
     enum reason fault;               // why no Corefile can be written, or why this one was put back
     const char *fault_text;
+    struct placement placement;
+    const char *placement_fault; // why it is not the one that the spec asks for; or NULL
     struct proof proof;
     struct upstreams upstreams;
 };
@@ -119,12 +127,16 @@ void refuse_config(struct reconcile *reconcile, struct text why);
 // ---- mode.c -------------------------------------------------------------------------------------
 // Finds out what of the cluster's DNS is ours, and where the Corefile stands.
 void find_mode(struct reconcile *reconcile);
+void use_mode(struct reconcile *reconcile, enum mode mode);
 const struct object *find_input_object(const struct reconcile *reconcile,
                                        enum clusterdns_input input, const char *namespace_,
                                        struct text name);
 // True if somebody else's operator, or --corefile-mode off, has the cluster's DNS.
 bool is_left_alone(const struct reconcile *reconcile);
 const char *copy_name(const struct reconcile *reconcile, struct text id);
+
+// Finds out why nothing may be written here: that becomes the fault.
+bool find_obstacle(struct reconcile *reconcile);
 
 // ---- objects.c ----------------------------------------------------------------------------------
 // All DNS objects in the order in which their zones count.
@@ -133,10 +145,12 @@ void collect_objects(struct reconcile *reconcile);
 // ---- target.c -----------------------------------------------------------------------------------
 // Works out the text that is to stand at the target: fills merged, text and id, or fault.
 void make_text(struct reconcile *reconcile);
+void drop_text(struct reconcile *reconcile); // nothing is wanted: what stands there stays
 // The text to go back to: what all Pods ran last or, in a file of somebody else's, our part of that
 // in what stands there now; without one, only what they wrote. Fills text, id and annotations.
 // False: there is none.
 bool make_earlier_text(struct reconcile *reconcile);
+void make_no_text(struct reconcile *reconcile); // what stands there goes
 // Takes our part out of a file of somebody else's. False: none of it is there.
 bool make_text_without_us(struct reconcile *reconcile);
 
@@ -179,6 +193,9 @@ const struct daemonset *find_workload(struct reconcile *reconcile);
 bool drop_workload(struct reconcile *reconcile);
 // The spec of a Pod of CoreDNS that has the Corefile of that ConfigMap.
 struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, const char *config_map);
+
+// ---- placement.c --------------------------------------------------------------------------------
+void find_placement(struct reconcile *reconcile);
 
 // ---- bundles.c ----------------------------------------------------------------------------------
 // Of merge_bundles: looks for the authorities that an entry names.
@@ -223,4 +240,6 @@ void report_conditions(struct reconcile *reconcile);
 void report_fragment(struct reconcile *reconcile, const char *why_not);
 
 // ---- release.c ----------------------------------------------------------------------------------
+// Takes out what an earlier mode wrote into files of others. True: nothing of it is left.
+bool release_other_modes(struct reconcile *reconcile);
 void release_all(struct reconcile *reconcile);

@@ -15,7 +15,8 @@ static bool is_released(struct reconcile *reconcile)
     case MODE_IMPORT:
         if (!reconcile->target.text.at)
             return true;
-        want_target(reconcile, (struct text){0}, value_make(reconcile->arena, VALUE_MAP));
+        make_no_text(reconcile);
+        want_target(reconcile, reconcile->text, reconcile->annotations);
         return false;
     case MODE_FILE:
     case MODE_FOREIGN:
@@ -26,9 +27,32 @@ static bool is_released(struct reconcile *reconcile)
     return true;
 }
 
+// True if nothing of ours is left where that mode writes.
+static bool release_mode(const struct reconcile *reconcile, enum mode mode)
+{
+    struct reconcile other = *reconcile;
+    other.live = NULL;
+    use_mode(&other, mode);
+    if (!config_map_annotation(&other.target.map, CONFIG_ID_ANNOTATION).at)
+        return true;
+    bool is_over = is_released(&other);
+    corefile_free(other.live);
+    return is_over;
+}
+
+bool release_other_modes(struct reconcile *reconcile)
+{
+    static const enum mode of_others[] = {MODE_ADOPTED, MODE_IMPORT};
+    bool is_over = true;
+    for (size_t i = 0; i < COUNT_OF(of_others); i++)
+        if (reconcile->mode != of_others[i])
+            is_over &= release_mode(reconcile, of_others[i]);
+    return is_over;
+}
+
 void release_all(struct reconcile *reconcile)
 {
     bool is_unmanaged = text_is(reconcile->spec.management_state, "Unmanaged");
-    if (is_unmanaged || is_released(reconcile))
+    if (is_unmanaged || (is_released(reconcile) & release_other_modes(reconcile)))
         reconcile->out->finalizer = FINALIZER_REMOVE;
 }

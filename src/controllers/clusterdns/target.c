@@ -499,10 +499,11 @@ static void make_imported(struct reconcile *reconcile)
         config_map_unpack(reconcile->arena, object_spec(seen), &main_map);
     CLEANUP(corefile)
     struct corefile *corefile = parse_corefile(reconcile, config_map_data(&main_map, "Corefile"));
-    const struct owned none = {0};
+    struct owned owned = {0}; // from before it imported ours: release_other_modes() takes them out
+    (void)read_zones(reconcile, config_map_annotation(&main_map, ZONES_ANNOTATION), &owned);
     CLEANUP(dns_owners) struct dns_owners *blocks_there = dns_owners_new();
     struct foreign foreign = {reconcile->arena, blocks_there};
-    find_foreign(&foreign, corefile, &none);
+    find_foreign(&foreign, corefile, &owned);
     struct merge_settings settings = settings_of(reconcile);
     if (corefile)
         settings.port = root_port(corefile);
@@ -525,6 +526,12 @@ static void (*const makers[MODES])(struct reconcile *reconcile) = {
     [MODE_IMPORT] = make_imported,
     [MODE_FILE] = make_own,
 };
+
+void drop_text(struct reconcile *reconcile)
+{
+    reconcile->text = (struct text){0};
+    reconcile->id[0] = '\0';
+}
 
 // The next text has only entries that CoreDNS takes, as many as there is room for.
 static void check_entries(struct reconcile *reconcile)
@@ -552,7 +559,7 @@ void make_text(struct reconcile *reconcile)
     check_entries(reconcile);
     makers[reconcile->mode](reconcile);
     if (!check_text(reconcile))
-        reconcile->text = (struct text){0};
+        drop_text(reconcile);
 }
 
 // ---- going back ---------------------------------------------------------------------------------
@@ -664,13 +671,12 @@ static bool make_own_again(struct reconcile *reconcile, struct text id)
 }
 
 // Of a file that was not there: it goes.
-static void make_no_text(struct reconcile *reconcile)
+void make_no_text(struct reconcile *reconcile)
 {
     struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
     set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, (struct text){0});
     reconcile->annotations = annotations;
-    reconcile->text = (struct text){0};
-    reconcile->id[0] = '\0';
+    drop_text(reconcile);
 }
 
 bool make_earlier_text(struct reconcile *reconcile)

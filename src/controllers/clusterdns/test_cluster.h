@@ -35,6 +35,8 @@ static struct test_cluster {
         const char *address;
         const char *id;
     } answers[PODS_MAX];
+    const char *unreadable;      // why ConfigMaps and Deployments can't be read, or NULL
+    bool prunes_config;          // the CRD has no status.config
     const struct error *refused; // what the store said of the last writes, or NULL
     const char *failing; // the upstream that all metrics show as failing; "": none; NULL: silence
 } cluster;
@@ -155,7 +157,10 @@ static inline void fill_input(const struct input *input, const struct object *su
                               struct input_objects *out)
 {
     const struct object **found = arena_new_array(arena, const struct object *, OBJECTS_MAX);
-    *out = (struct input_objects){.objects = found, .is_synced = true};
+    bool is_unreadable = input->kind == &config_map_kind || input->kind == &deployment_kind;
+    *out = (struct input_objects){.objects = found,
+                                  .is_synced = true,
+                                  .unreadable = is_unreadable ? cluster.unreadable : NULL};
     for (size_t i = 0; i < cluster.count; i++) {
         if (!cluster.objects[i].tree || cluster.objects[i].kind != input->kind)
             continue;
@@ -257,6 +262,8 @@ static inline void apply_status(struct stored *subject)
     struct value *before = value_find(subject->tree, "status");
     struct value *after =
         value_merge_patch(arena, before, value_copy(arena, cluster.decision.status));
+    if (cluster.prunes_config)
+        value_remove(after, "config");
     cluster.writes += !before || !value_equal(before, after);
     value_set(subject->tree, TEXT("status"), after);
 }

@@ -805,6 +805,7 @@ static void what_the_first_pod_says_is_enough(void **state)
         {"{'phase':'Succeeded'}", 0, NULL, true, true},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        tear_down(state);
         open_cluster(state);
         cluster.now_ms = BEGAN_S * 1000LL - 3000 * 1000;
         const char *before = run_own();
@@ -820,9 +821,7 @@ static void what_the_first_pod_says_is_enough(void **state)
         assert_int_equal(strcmp(data_of("openshift-dns", "dns-default", "Corefile"), before) != 0,
                          rows[i].is_written);
         assert_int_equal(is_skipped, rows[i].is_skipped);
-        tear_down(state);
     }
-    open_cluster(state);
 }
 
 static void a_pod_that_may_not_be_made_is_not_waited_for(void **state)
@@ -1005,6 +1004,145 @@ static void entries_for_which_there_is_no_room_are_named(void **state)
     assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
 }
 
+// ---- what stands in the way ---------------------------------------------------------------------
+
+static void what_may_not_be_read_counts_not_as_absent(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    cluster.unreadable = "forbidden: cannot get configmaps";
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&config_map_kind, "openshift-dns", "dns-default"));
+    assert_null(find_stored(&daemonset_kind, "openshift-dns", "dns-default"));
+    put(&deployment_kind, "kube-system", "coredns", "", "");
+    use_kubeadm();
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+    assert_string_equal(now("Degraded"), "True/Forbidden");
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Degraded"),
+                           "can't be seen, so nothing is changed: forbidden: cannot get"));
+    cluster.unreadable = NULL;
+    settle(DNS_MAIN_NAME);
+    assert_non_null(strstr(data_of("kube-system", "coredns", "Corefile"), "a.example"));
+}
+
+static void objects_of_others_are_neither_changed_nor_removed(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put(&service_kind, "openshift-dns", "dns-default", "", "'spec':{'clusterIP':'172.30.0.10'}");
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&daemonset_kind, "openshift-dns", "dns-default"));
+    assert_string_equal(now("Converged"), "False/Waiting");
+    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
+                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+    assert_non_null(find_stored(&service_kind, "openshift-dns", "dns-default"));
+}
+
+static void a_crd_that_drops_the_config_is_told(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    cluster.prunes_config = true;
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+    assert_string_equal(now("Degraded"), "True/Forbidden");
+    assert_non_null(
+        strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Degraded"), "keeps no status.config"));
+}
+
+static void a_long_zone_is_cut_in_the_status(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(arena_printf(arena, "'servers':[" SERVER("'%020000d.example'", "'192.0.2.1'") "]", 7));
+    settle(DNS_MAIN_NAME);
+    AUTO_BUFFER json = {0};
+    value_write_json(&json, status_of(DNS_MAIN_NAME));
+    assert_non_null(strstr(json.at, "InvalidZone"));
+    assert_true(json.len < 8000);
+}
+
+static void a_file_that_begins_to_import_ours_loses_our_blocks(void **state)
+{
+    (void)state;
+    static const char imports[] = "import /etc/coredns/custom/*.server\n";
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    struct value *map = find_stored(&config_map_kind, "kube-system", "coredns")->tree;
+    value_put_text(
+        arena, map, "data.Corefile",
+        arena_printf(arena, "%s%s", data_of("kube-system", "coredns", "Corefile"), imports));
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"),
+                        arena_printf(arena, "%s%s", kubeadm, imports));
+    assert_non_null(
+        strstr(data_of("kube-system", "coredns-custom", "signpost.server"), "a.example:53 {"));
+    put_text_map("kube-system", "coredns", "Corefile", kubeadm);
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_null(data_of("kube-system", "coredns-custom", "signpost.server"));
+    assert_non_null(strstr(data_of("kube-system", "coredns", "Corefile"), "a.example:53 {"));
+    assert_string_equal(now("Accepted"), "True/Accepted");
+}
+
+// ---- placement ----------------------------------------------------------------------------------
+
+static void put_node(const char *name, const char *labels, const char *spec)
+{
+    put(&node_kind, "", name, arena_printf(arena, "'labels':{%s}", labels),
+        arena_printf(arena, "'spec':{%s}", spec));
+}
+
+// Which nodes let CoreDNS move, and which leave it where it is.
+static void a_placement_that_no_node_meets_is_not_taken(void **state)
+{
+    static const struct {
+        const char *placement;
+        bool is_taken;
+    } rows[] = {
+        {"'nodeSelector':{'disk':'ssd'}", true},
+        {"'nodeSelector':{'disk':'tape'}", false},
+        {"'nodeSelector':{'pool':'infra'}", false},
+        {"'nodeSelector':{'pool':'infra'},'tolerations':[{'key':'infra','operator':'Exists'}]",
+         true},
+        {"'nodeSelector':{'pool':'infra'},'tolerations':[{'key':'infra','value':'yes'}]", true},
+        {"'nodeSelector':{'pool':'infra'},'tolerations':[{'key':'infra','value':'no'}]", false},
+        {"'nodeSelector':{'pool':'infra'},'tolerations':[{'operator':'Exists','effect':"
+         "'NoExecute'}]",
+         false},
+        {"'nodeSelector':{'pool':'infra'},'tolerations':[{'operator':'Exists'}]", true},
+        {"'nodeSelector':{'pool':'drained'}", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        tear_down(state);
+        open_cluster(state);
+        cluster.settings.image = "registry/coredns:v1.12.4";
+        put_node("n1", "'kubernetes.io/os':'linux','disk':'ssd'", "");
+        put_node("n2", "'pool':'infra'",
+                 "'taints':[{'key':'infra','value':'yes','effect':'NoSchedule'},{'key':'x',"
+                 "'effect':'PreferNoSchedule'}]");
+        put_node("n3", "'pool':'drained'", "'unschedulable':true");
+        put_main(ONE_ZONE);
+        settle(DNS_MAIN_NAME);
+        put_main(arena_printf(arena, ONE_ZONE ",'nodePlacement':{%s}", rows[i].placement));
+        settle(DNS_MAIN_NAME);
+        const struct value *selector =
+            value_at(find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree,
+                     "spec.template.spec.nodeSelector", NULL);
+        assert_int_equal(value_find(selector, "kubernetes.io/os") == NULL, rows[i].is_taken);
+        assert_string_equal(now("Accepted"),
+                            rows[i].is_taken ? "True/Accepted" : "False/PartiallyAccepted");
+    }
+}
+
 static void fragments_can_be_switched_off(void **state)
 {
     (void)state;
@@ -1066,6 +1204,12 @@ int main(void)
         STORY(any_name_of_an_entry_makes_a_file_that_stays_as_it_is),
         STORY(an_entry_that_coredns_would_refuse_costs_itself_alone),
         STORY(entries_for_which_there_is_no_room_are_named),
+        STORY(what_may_not_be_read_counts_not_as_absent),
+        STORY(objects_of_others_are_neither_changed_nor_removed),
+        STORY(a_crd_that_drops_the_config_is_told),
+        STORY(a_long_zone_is_cut_in_the_status),
+        STORY(a_file_that_begins_to_import_ours_loses_our_blocks),
+        STORY(a_placement_that_no_node_meets_is_not_taken),
         STORY(fragments_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

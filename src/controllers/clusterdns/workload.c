@@ -49,21 +49,6 @@ static struct value *tree_of(struct reconcile *reconcile, const char *json)
     return tree;
 }
 
-static const struct value *node_selector(struct reconcile *reconcile)
-{
-    const struct value *given = reconcile->spec.node_selector;
-    return value_count(given) ? given : tree_of(reconcile, "{'kubernetes.io/os':'linux'}");
-}
-
-static const struct value *tolerations(struct reconcile *reconcile)
-{
-    const struct value *given = reconcile->spec.tolerations;
-    return value_count(given)
-               ? given
-               : tree_of(reconcile,
-                         "[{'key':'node-role.kubernetes.io/master','operator':'Exists'}]");
-}
-
 // ---- the DaemonSet ------------------------------------------------------------------------------
 
 static void add_volumes(struct reconcile *reconcile, const char *config_map, struct value *pod,
@@ -117,8 +102,10 @@ struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, cons
     struct value *container = container_tree(reconcile, image);
     add_volumes(reconcile, config_map, pod, container);
     value_append(containers, container);
-    value_set(pod, TEXT("nodeSelector"), value_copy(reconcile->arena, node_selector(reconcile)));
-    value_set(pod, TEXT("tolerations"), value_copy(reconcile->arena, tolerations(reconcile)));
+    value_set(pod, TEXT("nodeSelector"),
+              value_copy(reconcile->arena, reconcile->placement.node_selector));
+    value_set(pod, TEXT("tolerations"),
+              value_copy(reconcile->arena, reconcile->placement.tolerations));
     value_set(pod, TEXT("containers"), containers);
     return pod;
 }

@@ -104,10 +104,11 @@ static const struct object *find_copy(const struct reconcile *reconcile, struct 
     const struct target *target = &reconcile->target;
     if (!id.len)
         return NULL;
-    return find_input_object(
+    const struct object *copy = find_input_object(
         reconcile, INPUT_CONFIG_MAPS,
         arena_copy(reconcile->arena, target->namespace_.at, target->namespace_.len),
         text_of(copy_name(reconcile, id)));
+    return copy && is_ours(copy) ? copy : NULL;
 }
 
 // Annotations that a copy keeps, too: they belong to the text.

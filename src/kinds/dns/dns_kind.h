@@ -194,7 +194,7 @@ struct dns_forwarder { // a zone of some entry
     const char *message;
 };
 enum { DNS_PROVED_MAX = 2 };
-struct dns_config { // the Corefile that is wanted; absent texts: none
+struct dns_config { // the Corefile that is wanted; absent texts: none. A main object has a mode
     struct text id;
     struct text sha256;
     struct text config_map; // "namespace/name", or a path

@@ -1,6 +1,8 @@
 #include "kinds/dns/dns_body.h"
 #include "kinds/text_list.h"
 
+enum { ZONE_MAX = 253 };
+
 static const char *const states[] = {"Serving", "LastGood", "Refused"};
 
 // Where each text of the config stands: one table for both directions.
@@ -38,7 +40,7 @@ static struct value *texts_encode(struct arena *arena, const struct text *texts,
 
 static struct value *config_encode(struct arena *arena, struct dns_config config)
 {
-    if (!config.id.len)
+    if (!config.mode.len)
         return value_make(arena, VALUE_NULL);
     struct value *map = value_make(arena, VALUE_MAP);
     for (size_t i = 0; i < COUNT_OF(config_texts); i++)
@@ -50,16 +52,25 @@ static struct value *config_encode(struct arena *arena, struct dns_config config
     return map;
 }
 
+// A refused zone may be as long as it likes, and a status has many.
+static void put_cut(struct arena *arena, struct value *map, const char *key, struct text text,
+                    size_t max)
+{
+    AUTO_BUFFER clean = {0};
+    text_clean(&clean, text, max);
+    value_put_text(arena, map, key, arena_copy(arena, clean.len ? clean.at : "", clean.len));
+}
+
 static struct value *forwarder_encode(struct arena *arena, const struct dns_forwarder *forwarder)
 {
     struct value *map = value_make(arena, VALUE_MAP);
-    value_set(map, TEXT("zone"), value_make_text(arena, forwarder->zone));
+    put_cut(arena, map, "zone", forwarder->zone, ZONE_MAX);
     value_put_text(arena, map, "source", forwarder->source);
     value_put_text(arena, map, "state", states[forwarder->state]);
     if (forwarder->reason)
         value_put_text(arena, map, "reason", reason_name(forwarder->reason));
     if (forwarder->message)
-        value_put_text(arena, map, "message", forwarder->message);
+        put_cut(arena, map, "message", text_of(forwarder->message), CONDITION_TEXT_MAX);
     return map;
 }
 
