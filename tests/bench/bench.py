@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "whole")]
 
 import cluster_rows  # noqa: E402  (the path comes first)
+import corefile_rows  # noqa: E402
 import crowd_rows  # noqa: E402
 import harness  # noqa: E402
 import pihole_rows  # noqa: E402
@@ -315,6 +316,7 @@ GROUPS = {
     **zone_rows.GROUPS,
     **cluster_rows.GROUPS,
     **pihole_rows.GROUPS,
+    **corefile_rows.GROUPS,
 }
 
 LONG = {"100000", *zone_rows.LONG, *cluster_rows.LONG}  # what a quick run leaves out
