@@ -28,11 +28,6 @@ bool text_equal(struct text a, struct text b)
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
-bool text_is(struct text a, const char *terminated)
-{
-    return text_equal(a, text_of(terminated));
-}
-
 bool text_equal_nocase(struct text a, struct text b)
 {
     if (a.len != b.len)

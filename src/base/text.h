@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 // Text: a borrowed slice (struct text) and a growing buffer (struct buffer), plus what is asked of
 // text everywhere: ASCII case, UTF-8, cleaning of foreign text.
@@ -18,7 +19,12 @@ struct text {
 #define TEXT_ARGS(text) (int)(text).len, (text).at // for "%.*s"
 struct text text_of(const char *terminated);       // NULL gives an absent text
 bool text_equal(struct text a, struct text b);
-bool text_is(struct text a, const char *terminated);
+// Inline: of a literal the length is known.
+static inline bool text_is(struct text a, const char *terminated)
+{
+    size_t len = terminated ? strlen(terminated) : 0;
+    return a.len == len && (len == 0 || memcmp(a.at, terminated, len) == 0);
+}
 bool text_equal_nocase(struct text a, struct text b); // ASCII only
 char *text_dup(struct text a);                        // NUL-terminated; caller frees
 int text_compare(struct text a, struct text b);       // by octets; a prefix sorts first
