@@ -19,13 +19,15 @@ static const struct transport {
 
 const char *corefile_take_transport(struct text *text, struct coredns_version version)
 {
+    const char *mark = text->len ? memchr(text->at, ':', text->len) : NULL;
+    size_t len = mark ? (size_t)(mark - text->at) : 0;
+    if (!mark || text->len < len + 3 || memcmp(mark, "://", 3) != 0)
+        return "dns";
     for (size_t i = 0; i < COUNT_OF(transports); i++) {
-        size_t len = strlen(transports[i].name);
-        if (!text_starts(*text, transports[i].name) || text->len < len + 3 ||
-            memcmp(text->at + len, "://", 3) != 0 ||
+        if (!text_is((struct text){text->at, len}, transports[i].name) ||
             coredns_version_is_before(version, transports[i].since))
             continue;
-        *text = (struct text){text->at + len + 3, text->len - len - 3};
+        *text = (struct text){mark + 3, text->len - len - 3};
         return transports[i].name;
     }
     return "dns";

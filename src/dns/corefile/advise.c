@@ -137,14 +137,26 @@ static struct text written_token(const struct corefile *corefile, size_t token)
     return (struct text){rest.at, len};
 }
 
-// No token needs a look if no file has any of these.
+// Within a word: behind an octet other than a blank.
+static bool has_mark(struct text text, char mark)
+{
+    const char *at = text.at;
+    const char *end = text.at + text.len;
+    while (at != end && (at = memchr(at, mark, (size_t)(end - at)))) {
+        if (at != text.at && !memchr(" \t\r\n\v\f", at[-1], 6))
+            return true;
+        at++;
+    }
+    return false;
+}
+
+// No token needs a look if no file has any of "{$", "{%" or, within a word, '#'.
 static bool has_marks(const struct corefile *corefile)
 {
-    static const char *const marks[] = {"{$", "{%", "#"};
+    static const char marks[] = {'$', '%', '#'};
     for (size_t i = 0; i < corefile->file_count; i++)
         for (size_t mark = 0; mark < COUNT_OF(marks); mark++)
-            if (memmem(corefile->files[i].text.at, corefile->files[i].text.len, marks[mark],
-                       strlen(marks[mark])))
+            if (has_mark(corefile->files[i].text, marks[mark]))
                 return true;
     return false;
 }

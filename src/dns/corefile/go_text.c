@@ -156,7 +156,7 @@ bool go_network_read(struct arena *arena, struct text text, struct go_network *o
 // Go does not name an address that is empty.
 static const char *address_error(struct arena *arena, struct text text, const char *why)
 {
-    return text.len ? arena_printf(arena, "address %.*s: %s", TEXT_ARGS(text), why) : why;
+    return arena && text.len ? arena_printf(arena, "address %.*s: %s", TEXT_ARGS(text), why) : why;
 }
 
 static const char *find_char(struct text text, char c)

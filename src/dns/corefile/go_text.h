@@ -38,7 +38,8 @@ struct go_network {
 };
 // net.ParseCIDR, with the network. False: it is none.
 bool go_network_read(struct arena *arena, struct text text, struct go_network *out);
-// net.SplitHostPort; NULL, or why not, with host and port untouched.
+// net.SplitHostPort; NULL, or why not, with host and port untouched. Without an arena the words do
+// not name the address.
 const char *go_split_host_port(struct arena *arena, struct text text, struct text *host,
                                struct text *port);
 // Cuts what stands behind the last '%': an interface, or a server's name for TLS.

@@ -102,20 +102,38 @@ static void take_quoted(struct corefile_lexer *lexer, struct shown *shown, bool 
     }
 }
 
+// Octets from here on that are part of any token: most of a file.
+static size_t plain_run(const struct corefile_lexer *lexer)
+{
+    size_t end = lexer->at;
+    for (; end < lexer->text.len; end++) {
+        char c = lexer->text.at[end];
+        if (c <= ' ' || c > '~' || c == '#')
+            break;
+    }
+    return end - lexer->at;
+}
+
+// To the end of the line.
+static void skip_comment(struct corefile_lexer *lexer)
+{
+    const char *from = lexer->text.at + lexer->at;
+    const char *end = memchr(from, '\n', lexer->text.len - lexer->at);
+    lexer->at = end ? (size_t)(end - lexer->text.at) : lexer->text.len;
+}
+
 // Skips what stands before a token. False at the end of the text.
 static bool skip_to_token(struct corefile_lexer *lexer)
 {
-    bool is_comment = false;
     while (lexer->at < lexer->text.len) {
         struct rune rune = rune_at(lexer->text, lexer->at);
-        if (rune.code_point == '\n') {
-            lexer->line++;
-            is_comment = false;
-        } else if (rune.code_point == '#') {
-            is_comment = true;
-        } else if (!is_comment && !is_space(rune.code_point)) {
-            return true;
+        if (rune.code_point == '#') {
+            skip_comment(lexer);
+            continue;
         }
+        if (!is_space(rune.code_point))
+            return true;
+        lexer->line += rune.code_point == '\n';
         lexer->at += rune.consumed;
     }
     return false;
@@ -125,6 +143,12 @@ static void take_bare(struct corefile_lexer *lexer, struct shown *shown)
 {
     bool is_comment = false;
     while (lexer->at < lexer->text.len) {
+        size_t run = is_comment ? 0 : plain_run(lexer);
+        if (run) {
+            shown_add(shown, lexer->text.at + lexer->at, run);
+            lexer->at += run;
+            continue;
+        }
         struct rune rune = rune_at(lexer->text, lexer->at);
         if (is_space(rune.code_point) && rune.code_point != '\r')
             return;

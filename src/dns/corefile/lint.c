@@ -75,39 +75,34 @@ struct placed {
     uint32_t directive;
 };
 
-static int compare_placed(const void *a, const void *b)
+// Where those of each place begin, and behind the last place where all of them end.
+static size_t *count_places(const struct corefile *corefile, size_t places)
 {
-    const struct placed *left = a;
-    const struct placed *right = b;
-    if (left->place != right->place)
-        return left->place < right->place ? -1 : 1;
-    return left->directive < right->directive ? -1 : left->directive > right->directive;
+    size_t *starts = mem_new_array(size_t, places + 1);
+    for (size_t i = 0; i < corefile->block_count; i++)
+        for (size_t at = 0; at < corefile->blocks[i].directive_count; at++)
+            starts[corefile->blocks[i].directives[at].place + 1]++;
+    for (size_t place = 0; place < places; place++)
+        starts[place + 1] += starts[place];
+    return starts;
 }
 
-static struct placed *place_directives(const struct corefile *corefile, size_t *count)
+// Those of one place stay in the order of the file.
+static struct placed *place_directives(const struct corefile *corefile, size_t places,
+                                       size_t *count)
 {
-    size_t all = 0;
-    for (size_t i = 0; i < corefile->block_count; i++)
-        all += corefile->blocks[i].directive_count;
-    struct placed *placed = mem_new_array(struct placed, all + 1);
-    *count = 0;
+    autofree size_t *next = count_places(corefile, places);
+    *count = next[places];
+    struct placed *placed = mem_new_array(struct placed, *count + 1);
     for (size_t i = 0; i < corefile->block_count; i++) {
         const struct corefile_block *block = &corefile->blocks[i];
-        for (size_t at = 0; at < block->directive_count; at++)
-            placed[(*count)++] = (struct placed){block->directives[at].place, (uint32_t)i,
-                                                 (uint32_t)(block->first_directive + at)};
+        for (size_t at = 0; at < block->directive_count; at++) {
+            uint32_t place = block->directives[at].place;
+            placed[next[place]++] =
+                (struct placed){place, (uint32_t)i, (uint32_t)(block->first_directive + at)};
+        }
     }
-    qsort(placed, *count, sizeof *placed, compare_placed);
     return placed;
-}
-
-static const struct checked_plugin *find_checked_plugin(const char *name)
-{
-    for (size_t i = 0; i < COUNT_OF(checked_plugins); i++)
-        for (const struct checked_plugin *plugin = checked_plugins[i]; plugin->name; plugin++)
-            if (!strcmp(plugin->name, name))
-                return plugin;
-    return NULL;
 }
 
 // The tokens of all directives of one plugin in one block.
@@ -129,14 +124,16 @@ enum stage {
     STAGE_START, // of the servers, once all of them are set up
 };
 
-static void check_plugin(struct setup *setup, enum stage stage)
+typedef bool plugin_check(struct setup *setup);
+
+// NULL: nothing of that plugin is checked then.
+static plugin_check *find_check(const char *name, enum stage stage)
 {
-    const struct checked_plugin *plugin = find_checked_plugin(setup->plugin);
-    bool (*check)(struct setup * setup) = NULL;
-    if (plugin)
-        check = stage == STAGE_SETUP ? plugin->check : plugin->check_start;
-    if (check)
-        check(setup);
+    for (size_t i = 0; i < COUNT_OF(checked_plugins); i++)
+        for (const struct checked_plugin *plugin = checked_plugins[i]; plugin->name; plugin++)
+            if (!strcmp(plugin->name, name))
+                return stage == STAGE_SETUP ? plugin->check : plugin->check_start;
+    return NULL;
 }
 
 static void check_plugins(struct linter *linter, const struct coredns_directives *directives,
@@ -145,12 +142,17 @@ static void check_plugins(struct linter *linter, const struct coredns_directives
     size_t count;
     size_t capacity = 0;
     uint32_t *tokens = NULL;
+    plugin_check *check = NULL;
     const struct corefile *corefile = linter->corefile;
-    struct placed *placed = place_directives(corefile, &count);
+    struct placed *placed = place_directives(corefile, directives->count, &count);
     for (size_t at = 0, end; at < count; at = end) {
+        if (!at || placed[at].place != placed[at - 1].place)
+            check = find_check(directives->names[placed[at].place], stage);
         for (end = at; end < count && placed[end].place == placed[at].place &&
                        placed[end].block == placed[at].block;)
             end++;
+        if (!check)
+            continue;
         size_t token_count = collect_tokens(corefile, placed + at, end - at, &tokens, &capacity);
         struct setup setup = {
             .linter = linter,
@@ -159,7 +161,7 @@ static void check_plugins(struct linter *linter, const struct coredns_directives
             .tokens = tokens,
             .count = token_count,
         };
-        check_plugin(&setup, stage);
+        check(&setup);
     }
     free(tokens);
     free(placed);

@@ -154,7 +154,7 @@ static bool check_resolver(struct setup *setup, const struct text *arguments, si
     for (size_t i = 0; i < count; i++) {
         struct text port;
         struct text host = arguments[i];
-        go_split_host_port(arena, arguments[i], &host, &port);
+        go_split_host_port(NULL, arguments[i], &host, &port);
         if (!go_is_ip(host))
             return setup_fail(setup, "resolver", "resolver must be an IP address or IP:port: %s",
                               go_quote(arena, arguments[i]));
@@ -285,8 +285,7 @@ static struct upstream read_upstream(const struct setup *setup, struct text text
     struct upstream upstream = {.text = text, .host = text};
     upstream.scheme = corefile_take_transport(&upstream.host, setup->linter->options->version);
     struct text whole = upstream.host;
-    upstream.has_port =
-        !go_split_host_port(setup->linter->arena, whole, &upstream.host, &upstream.port);
+    upstream.has_port = !go_split_host_port(NULL, whole, &upstream.host, &upstream.port);
     return upstream;
 }
 

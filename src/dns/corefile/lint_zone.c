@@ -107,7 +107,7 @@ static bool check_host_port(struct setup *setup, struct text text)
 {
     struct text port;
     struct text host = text;
-    go_split_host_port(setup->linter->arena, text, &host, &port);
+    go_split_host_port(NULL, text, &host, &port);
     bool has_zones = !setup_is_before(setup, with_addresses_in_zones);
     return go_is_ip(has_zones ? go_without_zone(host) : host) ||
            setup_fail(setup, "address", "must specify an IP address: `%.*s'", TEXT_ARGS(host));
