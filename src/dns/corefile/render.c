@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { INDENT = 4, BUFSIZE = 1232, DENIAL_CAPACITY = 9984, LAMEDUCK_S = 20 };
+enum { BUFSIZE = 1232, DENIAL_CAPACITY = 9984, LAMEDUCK_S = 20 };
 
 const char corefile_no_id[CONFIG_ID_LEN + 1] = "0000000000000000";
 const char *const forward_policy_names[FORWARD_POLICIES] = {
@@ -10,19 +10,42 @@ const char *const forward_policy_names[FORWARD_POLICIES] = {
     [FORWARD_ROUND_ROBIN] = "round_robin",
     [FORWARD_SEQUENTIAL] = "sequential",
 };
+static const char one_level[] = "    ";
 static const char *const classes[] = {"class error", "class denial error", "class all"};
 
-static void line(struct buffer *out, unsigned level, const char *format, ...)
+static void indent(struct buffer *out, unsigned level)
+{
+    for (unsigned i = 0; i < level; i++)
+        buffer_add_text(out, one_level);
+}
+
+static void line(struct buffer *out, unsigned level, const char *text)
+{
+    indent(out, level);
+    buffer_add_text(out, text);
+    buffer_add_char(out, '\n');
+}
+
+static void format_line(struct buffer *out, unsigned level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void line(struct buffer *out, unsigned level, const char *format, ...)
+static void format_line(struct buffer *out, unsigned level, const char *format, ...)
 {
     va_list args;
-    buffer_printf(out, "%*s", (int)(level * INDENT), "");
+    indent(out, level);
     va_start(args, format);
     buffer_vprintf(out, format, args);
     va_end(args);
     buffer_add_char(out, '\n');
+}
+
+static void add_words(struct buffer *out, const char *before, const struct text *items,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_text(out, before);
+        buffer_add(out, items[i].at, items[i].len);
+    }
 }
 
 static void words(struct buffer *out, unsigned level, const char *name, const struct text *items,
@@ -30,16 +53,15 @@ static void words(struct buffer *out, unsigned level, const char *name, const st
 {
     if (!count)
         return;
-    buffer_printf(out, "%*s%s", (int)(level * INDENT), "", name);
-    for (size_t i = 0; i < count; i++)
-        buffer_printf(out, " %.*s", TEXT_ARGS(items[i]));
+    indent(out, level);
+    buffer_add_text(out, name);
+    add_words(out, " ", items, count);
     buffer_add_char(out, '\n');
 }
 
 static void text_line(struct buffer *out, unsigned level, const char *name, struct text text)
 {
-    if (text.len)
-        line(out, level, "%s %.*s", name, TEXT_ARGS(text));
+    words(out, level, name, &text, text.len > 0);
 }
 
 static void render_tls(struct buffer *out, const struct corefile_forward *forward, unsigned level)
@@ -58,8 +80,8 @@ static void render_health_check(struct buffer *out, const struct corefile_forwar
 {
     if (!forward->health_interval.len)
         return;
-    buffer_printf(out, "%*shealth_check %.*s%s", (int)(level * INDENT), "",
-                  TEXT_ARGS(forward->health_interval),
+    indent(out, level);
+    buffer_printf(out, "health_check %.*s%s", TEXT_ARGS(forward->health_interval),
                   forward->is_health_without_recursion ? " no_rec" : "");
     if (forward->health_domain.len)
         buffer_printf(out, " domain %.*s", TEXT_ARGS(forward->health_domain));
@@ -75,23 +97,23 @@ static void render_additions(struct buffer *out, const struct corefile_forward *
         line(out, level, "prefer_udp");
     text_line(out, level, "expire", forward->expire);
     if (forward->has_max_fails)
-        line(out, level, "max_fails %u", forward->max_fails);
+        format_line(out, level, "max_fails %u", forward->max_fails);
     render_health_check(out, forward, level);
     if (forward->has_max_concurrent)
-        line(out, level, "max_concurrent %u", forward->max_concurrent);
+        format_line(out, level, "max_concurrent %u", forward->max_concurrent);
     words(out, level, "failover", forward->failover, forward->failover_count);
 }
 
 void corefile_render_forward(struct buffer *out, const struct corefile_forward *forward,
                              unsigned level)
 {
-    buffer_printf(out, "%*sforward .", (int)(level * INDENT), "");
-    for (size_t i = 0; i < forward->upstream_count; i++)
-        buffer_printf(out, " %s%.*s", forward->uses_tls ? "tls://" : "",
-                      TEXT_ARGS(forward->upstreams[i]));
+    indent(out, level);
+    buffer_add_text(out, "forward .");
+    add_words(out, forward->uses_tls ? " tls://" : " ", forward->upstreams,
+              forward->upstream_count);
     buffer_add_text(out, " {\n");
     render_tls(out, forward, level + 1);
-    line(out, level + 1, "policy %s", forward_policy_names[forward->policy]);
+    text_line(out, level + 1, "policy", text_of(forward_policy_names[forward->policy]));
     if (forward->forces_tcp)
         line(out, level + 1, "force_tcp");
     render_additions(out, forward, level + 1);
@@ -102,14 +124,14 @@ static void render_log(struct buffer *out, enum corefile_log_level level)
 {
     line(out, 1, "errors");
     line(out, 1, "log . {");
-    line(out, 2, "%s", classes[level]);
+    line(out, 2, classes[level]);
     line(out, 1, "}");
 }
 
 static void render_cache(struct buffer *out, const struct corefile_cache *cache)
 {
-    line(out, 1, "cache %u {", cache->positive_s);
-    line(out, 2, "denial %d %u", DENIAL_CAPACITY, cache->negative_s);
+    format_line(out, 1, "cache %u {", cache->positive_s);
+    format_line(out, 2, "denial %d %u", DENIAL_CAPACITY, cache->negative_s);
     text_line(out, 2, "serve_stale", cache->serve_stale);
     line(out, 1, "}");
 }
@@ -117,14 +139,16 @@ static void render_cache(struct buffer *out, const struct corefile_cache *cache)
 void corefile_render_entry(struct buffer *out, const struct corefile_input *input,
                            const struct corefile_entry *entry)
 {
-    line(out, 0, "# %.*s", TEXT_ARGS(entry->name));
-    for (size_t i = 0; i < entry->zone_count; i++)
-        buffer_printf(out, "%.*s:%u ", TEXT_ARGS(entry->zones[i]), input->port);
+    words(out, 0, "#", &entry->name, 1);
+    for (size_t i = 0; i < entry->zone_count; i++) {
+        buffer_add(out, entry->zones[i].at, entry->zones[i].len);
+        buffer_printf(out, ":%u ", input->port);
+    }
     buffer_add_text(out, "{\n");
     text_line(out, 1, "prometheus", input->metrics_address);
     corefile_render_forward(out, &entry->forward, 1);
     render_log(out, input->log_level);
-    line(out, 1, "bufsize %d", BUFSIZE);
+    format_line(out, 1, "bufsize %d", BUFSIZE);
     render_cache(out, &entry->cache);
     if (entry->filters_aaaa) {
         line(out, 1, "template IN AAAA . {");
@@ -136,7 +160,7 @@ void corefile_render_entry(struct buffer *out, const struct corefile_input *inpu
 
 static void render_kubernetes(struct buffer *out, struct text domain)
 {
-    line(out, 1, "kubernetes %.*s in-addr.arpa ip6.arpa {", TEXT_ARGS(domain));
+    format_line(out, 1, "kubernetes %.*s in-addr.arpa ip6.arpa {", TEXT_ARGS(domain));
     line(out, 2, "pods insecure");
     line(out, 2, "fallthrough in-addr.arpa ip6.arpa");
     line(out, 1, "}");
@@ -144,11 +168,11 @@ static void render_kubernetes(struct buffer *out, struct text domain)
 
 static void render_root(struct buffer *out, const struct corefile_input *input)
 {
-    line(out, 0, ".:%u {", input->port);
-    line(out, 1, "bufsize %d", BUFSIZE);
+    format_line(out, 0, ".:%u {", input->port);
+    format_line(out, 1, "bufsize %d", BUFSIZE);
     render_log(out, input->log_level);
     line(out, 1, "health {");
-    line(out, 2, "lameduck %ds", LAMEDUCK_S);
+    format_line(out, 2, "lameduck %ds", LAMEDUCK_S);
     line(out, 1, "}");
     line(out, 1, "ready");
     if (input->cluster_domain.len)
@@ -163,11 +187,11 @@ static void render_root(struct buffer *out, const struct corefile_input *input)
 void corefile_render_last(struct buffer *out, const struct corefile_input *input, const char *id)
 {
     if (input->layout == COREFILE_OPENSHIFT) {
-        line(out, 0, "hostname.bind:%u {", input->port);
+        format_line(out, 0, "hostname.bind:%u {", input->port);
         line(out, 1, "chaos");
     } else {
-        line(out, 0, "hostname.bind:%u version.bind:%u {", input->port, input->port);
-        line(out, 1, "chaos " CONFIG_ID_PREFIX "%s signpost", id);
+        format_line(out, 0, "hostname.bind:%u version.bind:%u {", input->port, input->port);
+        format_line(out, 1, "chaos " CONFIG_ID_PREFIX "%s signpost", id);
     }
     line(out, 0, "}");
 }
