@@ -213,13 +213,13 @@ static void guess_rendered(const struct reconcile *reconcile, const struct coref
 }
 
 static void note_block(struct foreign *foreign, const struct corefile *corefile,
-                       const struct corefile_block *block, const struct owned *owned)
+                       const struct corefile_block *block, bool is_ours)
 {
     const char *place = "";
     const struct corefile_token *token = &corefile->tokens[block->first];
     struct text *zones;
     size_t count;
-    if (!corefile_is_owned(block, owned->items, owned->count))
+    if (!is_ours)
         place =
             arena_printf(foreign->arena, "%s:%u", corefile->files[token->file].path, token->line);
     (void)corefile_block_zones(foreign->arena, block, &zones, &count);
@@ -231,8 +231,12 @@ static void note_block(struct foreign *foreign, const struct corefile *corefile,
 static void find_foreign(struct foreign *foreign, const struct corefile *corefile,
                          const struct owned *owned)
 {
-    for (size_t i = 0; corefile && i < corefile->block_count; i++)
-        note_block(foreign, corefile, &corefile->blocks[i], owned);
+    if (!corefile)
+        return;
+    const struct corefile_owned **owners =
+        corefile_find_owners(foreign->arena, corefile, owned->items, owned->count);
+    for (size_t i = 0; i < corefile->block_count; i++)
+        note_block(foreign, corefile, &corefile->blocks[i], owners[i] != NULL);
 }
 
 static const char *foreign_owner(const void *context, struct text zone)

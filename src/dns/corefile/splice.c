@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/must.h"
 #include "dns/corefile/address.h"
@@ -67,11 +66,21 @@ static bool read_key(struct arena *arena, struct text key, struct corefile_addre
     return !corefile_address_read(arena, key, address) && !strcmp(address->transport, "dns");
 }
 
+// A key begins with its zone, but for networks and those that name a transport.
+static bool may_serve(struct text key, struct text zone)
+{
+    size_t len = zone.len > 1 ? zone.len - 1 : 1; // without the final dot
+    if (key.len && memchr(key.at, '/', key.len))
+        return true;
+    return key.len >= len &&
+           text_equal_nocase((struct text){key.at, len}, (struct text){zone.at, len});
+}
+
 static bool key_serves(struct arena *arena, struct text key, struct text zone, uint16_t *port)
 {
     int64_t number = 0;
     struct corefile_address address;
-    if (!read_key(arena, key, &address))
+    if (!may_serve(key, zone) || !read_key(arena, key, &address))
         return false;
     for (size_t i = 0; i < address.zone_count; i++)
         if (text_equal(corefile_zone_name(arena, address.zones[i], false), zone)) {
@@ -150,21 +159,6 @@ struct text corefile_root_forward(const struct corefile *corefile)
 
 // ---- server blocks ------------------------------------------------------------------------------
 
-// `full` is in lower case with a final dot, which `zone` may lack.
-static bool is_same_zone(struct text zone, struct text full)
-{
-    full.len -= zone.len + 1 == full.len;
-    return zone.len == full.len && !strncasecmp(zone.at, full.at, full.len);
-}
-
-static bool has_zone(const struct corefile_owned *owned, struct text zone)
-{
-    for (size_t i = 0; i < owned->zone_count; i++)
-        if (is_same_zone(owned->zones[i], zone))
-            return true;
-    return false;
-}
-
 bool corefile_block_zones(struct arena *arena, const struct corefile_block *block,
                           struct text **zones, size_t *count)
 {
@@ -185,43 +179,113 @@ bool corefile_block_zones(struct arena *arena, const struct corefile_block *bloc
     return is_plain;
 }
 
-static const struct corefile_owned *find_owned(struct arena *arena,
-                                               const struct corefile_block *block,
-                                               const struct corefile_owned *owned,
-                                               size_t owned_count)
+// A zone of one of ours, in lower case with a final dot.
+struct owned_zone {
+    struct text zone;
+    const struct corefile_owned *owned;
+};
+// By zone, those of one zone in the order in which ours were noted.
+struct owned_zones {
+    struct owned_zone *items;
+    size_t count;
+};
+
+static int compare_owned_zones(const void *a, const void *b)
+{
+    const struct owned_zone *left = a;
+    const struct owned_zone *right = b;
+    int order = text_compare(left->zone, right->zone);
+    if (order || left->owned == right->owned)
+        return order;
+    return left->owned < right->owned ? -1 : 1;
+}
+
+static struct owned_zones sort_owned_zones(struct arena *arena, const struct corefile_owned *owned,
+                                           size_t owned_count)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < owned_count; i++)
+        all += owned[i].zone_count;
+    struct owned_zones zones = {arena_new_array(arena, struct owned_zone, all + 1), 0};
+    for (size_t i = 0; i < owned_count; i++)
+        for (size_t at = 0; at < owned[i].zone_count; at++)
+            zones.items[zones.count++] = (struct owned_zone){
+                corefile_zone_name(arena, owned[i].zones[at], false), &owned[i]};
+    qsort(zones.items, zones.count, sizeof *zones.items, compare_owned_zones);
+    return zones;
+}
+
+// The first one that is not before `wanted`.
+static size_t find_owned_zone(const struct owned_zones *zones, const struct owned_zone *wanted)
+{
+    size_t low = 0;
+    for (size_t high = zones->count; low < high;) {
+        size_t middle = (low + high) / 2;
+        if (compare_owned_zones(&zones->items[middle], wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool has_zone(const struct owned_zones *zones, const struct corefile_owned *owned,
+                     struct text zone)
+{
+    const struct owned_zone wanted = {zone, owned};
+    size_t at = find_owned_zone(zones, &wanted);
+    return at < zones->count && !compare_owned_zones(&zones->items[at], &wanted);
+}
+
+static const struct corefile_owned *
+find_owner(struct arena *arena, const struct corefile_block *block, const struct owned_zones *owned)
 {
     struct text *zones;
     size_t count;
-    if (!corefile_block_zones(arena, block, &zones, &count))
+    if (!corefile_block_zones(arena, block, &zones, &count) || !count)
         return NULL;
-    for (size_t i = 0; i < owned_count; i++) {
-        size_t at = 0;
-        while (at < count && has_zone(&owned[i], zones[at]))
+    size_t first = find_owned_zone(owned, &(struct owned_zone){zones[0], NULL});
+    for (size_t i = first; i < owned->count && text_equal(owned->items[i].zone, zones[0]); i++) {
+        size_t at = 1;
+        while (at < count && has_zone(owned, owned->items[i].owned, zones[at]))
             at++;
         if (at == count)
-            return &owned[i];
+            return owned->items[i].owned;
     }
     return NULL;
+}
+
+const struct corefile_owned **corefile_find_owners(struct arena *arena,
+                                                   const struct corefile *corefile,
+                                                   const struct corefile_owned *owned, size_t count)
+{
+    const struct corefile_owned **owners =
+        arena_new_array(arena, const struct corefile_owned *, corefile->block_count + 1);
+    const struct owned_zones zones = sort_owned_zones(arena, owned, count);
+    for (size_t i = 0; i < corefile->block_count; i++)
+        owners[i] = find_owner(arena, &corefile->blocks[i], &zones);
+    return owners;
 }
 
 bool corefile_is_owned(const struct corefile_block *block, const struct corefile_owned *owned,
                        size_t count)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
-    return find_owned(arena, block, owned, count) != NULL;
+    const struct owned_zones zones = sort_owned_zones(arena, owned, count);
+    return find_owner(arena, block, &zones) != NULL;
 }
 
 static void remove_owned(struct edits *edits, const struct corefile_splice *splice)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     const struct corefile *corefile = splice->corefile;
+    const struct corefile_owned **owners =
+        corefile_find_owners(arena, corefile, splice->owned, splice->owned_count);
     for (size_t i = 0; i < corefile->block_count; i++) {
         const struct corefile_block *block = &corefile->blocks[i];
-        const struct corefile_owned *owned =
-            find_owned(arena, block, splice->owned, splice->owned_count);
-        if (owned)
-            add_edit(edits, block_start(corefile, block, owned->name), block_end(corefile, block),
-                     TEXT(""));
+        if (owners[i])
+            add_edit(edits, block_start(corefile, block, owners[i]->name),
+                     block_end(corefile, block), TEXT(""));
     }
 }
 

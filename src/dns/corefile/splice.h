@@ -43,6 +43,11 @@ bool corefile_block_zones(struct arena *arena, const struct corefile_block *bloc
 // Are all zones of the block those of one of `owned`? One that somebody added makes it theirs.
 bool corefile_is_owned(const struct corefile_block *block, const struct corefile_owned *owned,
                        size_t count);
+// For each server block the one of `owned` that has all of its zones, or NULL. In the arena.
+const struct corefile_owned **corefile_find_owners(struct arena *arena,
+                                                   const struct corefile *corefile,
+                                                   const struct corefile_owned *owned,
+                                                   size_t count);
 // The octets of a server block with the comment of that name above it.
 struct text corefile_block_text(const struct corefile *corefile, const struct corefile_block *block,
                                 struct text name);

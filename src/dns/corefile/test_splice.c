@@ -210,6 +210,45 @@ static void zones_are_found_with_their_port_and_text(void **state)
     assert_null(corefile_find_zone(corefile, TEXT("example"), &port));
 }
 
+static void zones_are_found_by_network_and_behind_a_transport(void **state)
+{
+    (void)state;
+    uint16_t port = 0;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    CLEANUP(corefile)
+    struct corefile *corefile =
+        parse(arena, TEXT("A.Example.org A.Example 192.0.2.0/23 {\n    whoami\n}\n"
+                          "dns://b.example tls://c.example .:5353 {\n    whoami\n}\n"));
+    const struct corefile_block *blocks = corefile->blocks;
+    assert_ptr_equal(corefile_find_zone(corefile, TEXT("a.example"), &port), &blocks[0]);
+    assert_ptr_equal(corefile_find_zone(corefile, TEXT("3.0.192.in-addr.arpa"), &port), &blocks[0]);
+    assert_ptr_equal(corefile_find_zone(corefile, TEXT("b.example."), &port), &blocks[1]);
+    assert_ptr_equal(corefile_find_zone(corefile, TEXT("."), &port), &blocks[1]);
+    assert_int_equal(port, 5353);
+    assert_null(corefile_find_zone(corefile, TEXT("c.example"), &port));
+}
+
+static void an_owner_has_all_zones_of_its_block(void **state)
+{
+    (void)state;
+    static const struct text both[] = {{"A.example.", 10}, {"b.example", 9}};
+    static const struct text one[] = {{"a.example", 9}};
+    static const struct corefile_owned rivals[] = {
+        {{"one", 3}, one, 1}, {{"both", 4}, both, 2}, {{"again", 5}, one, 1}};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    CLEANUP(corefile)
+    struct corefile *corefile = parse(arena, TEXT("a.example {\n}\nb.example a.example {\n}\n"
+                                                  "a.example c.example {\n}\nc.example {\n}\n"
+                                                  "tls://a.example {\n}\nB.example:53 {\n}\n"));
+    const struct corefile_owned **owners = corefile_find_owners(arena, corefile, rivals, 3);
+    assert_ptr_equal(owners[0], &rivals[0]);
+    assert_ptr_equal(owners[1], &rivals[1]);
+    assert_null(owners[2]);
+    assert_null(owners[3]);
+    assert_null(owners[4]);
+    assert_ptr_equal(owners[5], &rivals[1]);
+}
+
 static void zones_of_a_block_are_those_of_plain_dns(void **state)
 {
     (void)state;
@@ -285,6 +324,8 @@ int main(void)
         cmocka_unit_test(a_forward_without_options_gets_a_block),
         cmocka_unit_test(no_or_two_forwards_of_the_root_are_left_alone),
         cmocka_unit_test(zones_are_found_with_their_port_and_text),
+        cmocka_unit_test(zones_are_found_by_network_and_behind_a_transport),
+        cmocka_unit_test(an_owner_has_all_zones_of_its_block),
         cmocka_unit_test(zones_of_a_block_are_those_of_plain_dns),
         cmocka_unit_test(all_octets_of_others_outlive_any_changes),
     };
