@@ -360,6 +360,8 @@ static void set_annotation(struct reconcile *reconcile, struct value *map, const
 
 static bool check_text(struct reconcile *reconcile)
 {
+    if (reconcile->mode == MODE_ADOPTED && text_equal(reconcile->text, reconcile->target.text))
+        return true; // can_be_edited() has checked it
     const char *fault = lint(reconcile, reconcile->text);
     if (fault)
         return refuse_text(reconcile, REASON_COREFILE_REFUSED,
