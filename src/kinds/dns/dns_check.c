@@ -52,30 +52,58 @@ const struct dns_fault *dns_first_error(const struct dns_faults *faults, size_t 
 
 static const char *join_path(struct dns_faults *faults, const char *path, const char *field)
 {
-    return arena_printf(faults->arena, "%s.%s", path, field);
+    size_t path_len = strlen(path);
+    size_t field_len = strlen(field);
+    char *joined = arena_new_array(faults->arena, char, path_len + field_len + 2);
+    memcpy(joined, path, path_len);
+    joined[path_len] = '.';
+    memcpy(joined + path_len + 1, field, field_len);
+    return joined;
 }
 
 // ---- texts --------------------------------------------------------------------------------------
 
+// Octets of ASCII at the beginning, none of them a control.
+static size_t plain_len(struct text text)
+{
+    size_t len = 0;
+    while (len < text.len && text.at[len] >= ' ' && text.at[len] <= '~')
+        len++;
+    return len;
+}
+
 static bool has_control(struct text text)
 {
     struct text rest = text;
-    while (rest.len) {
+    while (true) {
         uint32_t code_point;
+        size_t plain = plain_len(rest);
+        rest = (struct text){rest.at + plain, rest.len - plain};
+        if (!rest.len)
+            return false;
         size_t len = utf8_decode(rest, &code_point);
         if (!len || utf8_is_control(code_point))
             return true;
         rest = (struct text){rest.at + len, rest.len - len};
     }
-    return false;
+}
+
+static bool is_mark(char c)
+{
+    return c == ' ' || c == '{' || c == '}' || c == '"' || c == '#' || c == '%';
+}
+
+static bool is_safe(struct text text)
+{
+    bool has_mark = false;
+    for (size_t i = 0; i < text.len; i++)
+        has_mark |= is_mark(text.at[i]);
+    return !has_mark && !has_control(text);
 }
 
 bool dns_check_text(struct text text, const char *path, struct dns_faults *faults)
 {
-    bool has_mark = false;
-    for (size_t i = 0; i < text.len; i++)
-        has_mark |= strchr(" {}\"#%", text.at[i]) != NULL;
-    if (!has_mark && !has_control(text))
+    if (is_safe(text))
         return true;
     dns_add_fault(faults, REASON_UNSAFE_TEXT, path,
                   "must have no blank, control character or any of {}\"#%%: they have a meaning in "
@@ -202,8 +230,8 @@ const char *dns_address_fault(const struct dns_address *address, const struct dn
     return NULL;
 }
 
-static void check_upstream(const struct dns_forward *forward, size_t at, const char *path,
-                           const struct dns_context *context, struct dns_faults *faults)
+static void refuse_upstream(const struct dns_forward *forward, size_t at, const char *path,
+                            const struct dns_context *context, struct dns_faults *faults)
 {
     struct text text = forward->upstreams[at];
     struct dns_address address;
@@ -227,6 +255,14 @@ static void check_upstream(const struct dns_forward *forward, size_t at, const c
         dns_add_fault(faults, reason, path, "%.*s %s", TEXT_ARGS(text), fault);
 }
 
+static bool is_good_upstream(struct text text, const struct dns_context *context)
+{
+    struct dns_address address;
+    enum reason reason;
+    return is_safe(text) && dns_address_read(text, &address) &&
+           !dns_address_fault(&address, context, &reason);
+}
+
 static void check_upstreams(const struct dns_server *server, const struct dns_context *context,
                             struct dns_faults *faults)
 {
@@ -240,8 +276,9 @@ static void check_upstreams(const struct dns_server *server, const struct dns_co
         dns_add_fault(faults, REASON_TOO_MANY_UPSTREAMS, path, "has %zu servers; %d are the most",
                       count, UPSTREAMS_MAX);
     for (size_t i = 0; i < count; i++)
-        check_upstream(&server->forward, i, arena_printf(faults->arena, "%s[%zu]", path, i),
-                       context, faults);
+        if (!is_good_upstream(server->forward.upstreams[i], context))
+            refuse_upstream(&server->forward, i, arena_printf(faults->arena, "%s[%zu]", path, i),
+                            context, faults);
 }
 
 // ---- transport ----------------------------------------------------------------------------------
