@@ -92,10 +92,17 @@ static uint16_t port_of(const struct dns_address *address)
     return address->port ? address->port : DNS_PORT;
 }
 
+static bool has_colon(struct text text)
+{
+    return text.len && memchr(text.at, ':', text.len);
+}
+
 static bool is_same_server(struct text a, struct text b)
 {
     struct dns_address left;
     struct dns_address right;
+    if (!has_colon(a) && !has_colon(b)) // an IPv4 address is written in one way
+        return text_equal(a, b);
     if (!dns_address_read(a, &left) || !dns_address_read(b, &right))
         return text_equal(a, b);
     return left.len == right.len && memcmp(left.octets, right.octets, left.len) == 0 &&

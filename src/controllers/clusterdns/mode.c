@@ -51,6 +51,8 @@ static bool imports_custom(struct text text)
     struct corefile_lexer lexer;
     struct corefile_token token;
     bool is_import = false;
+    if (!text.len || !memmem(text.at, text.len, "import", sizeof "import" - 1))
+        return false;
     corefile_lexer_init(&lexer, arena, text, 0);
     while (corefile_lexer_next(&lexer, &token)) {
         struct text word = {token.at, token.len};
