@@ -4,7 +4,8 @@ scripts/bench builds the programs and calls this. Every figure is measured on pr
 run, stripped, with their log on; a peer's figure comes from the same run. BENCH_QUICK=1 takes a
 tenth of the time and leaves the 100,000 records out. BENCH_ROWS=provider,bind,... picks groups.
 The rows on zones are those of zone_rows.py, those on Pi-holes of pihole_rows.py, those on a real API
-server of cluster_rows.py, those on crowds in one place of crowd_rows.py.
+server of cluster_rows.py, those on crowds in one place of crowd_rows.py, those on the cluster's DNS
+of corefile_rows.py.
 """
 
 import os
