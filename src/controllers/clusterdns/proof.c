@@ -8,7 +8,7 @@
 // Which Pods run the Corefile that is wanted: each is asked, and answers with its config id.
 
 enum {
-    WAITING_MS = 2000,
+    WAITING_MS = 1500, // Converged within 2 s of the last load: the status comes on top
     REST_MS = 60000,
     IN_FLIGHT_MAX = 32,
     RETRY_BASE_MS = 1000,

@@ -191,7 +191,7 @@ static void it_has_converged_when_all_pods_say_so(void **state)
     put_main(ONE_ZONE);
     settle(DNS_MAIN_NAME);
     assert_string_equal(now("Converged"), "False/Waiting");
-    assert_int_equal(cluster.questions[0].good_for_ms, 2000);
+    assert_int_equal(cluster.questions[0].good_for_ms, 1500);
     pods_answer(config_id());
     settle(DNS_MAIN_NAME);
     assert_string_equal(now("Converged"), "True/Converged");
