@@ -388,7 +388,18 @@ struct decision_metadata_change { // a label or an annotation
     bool is_label;
 };
 
-enum { DECISION_METADATA_CHANGES_MAX = 4, DECISION_EVENTS_MAX = 8 };
+// What a decision says of a metric of its controller (METRIC_GAUGE, METRIC_COUNT).
+struct decision_sample {
+    const struct controller_metric *metric;
+    const char *label; // value of its label, a static text; NULL: it has none
+    int64_t value;     // of a COUNT: how much is added to it
+};
+
+enum {
+    DECISION_METADATA_CHANGES_MAX = 4,
+    DECISION_EVENTS_MAX = 8,
+    DECISION_SAMPLES_MAX = 16,
+};
 
 // Zeroed by the engine before decide(). Everything points into the snapshot's arena.
 struct decision {
@@ -416,7 +427,7 @@ struct decision {
     const struct value *status; // NULL: leave it. All our fields, null where one is to go
     // Events and log lines are written when the write of this decision has succeeded, or at once
     // when nothing is to be written. Of decisions without a status, which would remember them, the
-    // same ones are not written twice in a row.
+    // same ones are not written twice in a row; so it is with counts, see `samples`.
     struct decision_event events[DECISION_EVENTS_MAX];
     size_t event_count;
     struct decision_line lines[DECISION_EVENTS_MAX];
@@ -433,6 +444,11 @@ struct decision {
     // live as long as the arena.
     const char *class_label;
     const char *reason_label;
+    // Gauges show what the last decision of a key says. Counts, and a change that has arrived
+    // everywhere, are counted when the write of this decision has succeeded, as its events are.
+    struct decision_sample samples[DECISION_SAMPLES_MAX]; // see decision_add_sample()
+    size_t sample_count;
+    int64_t programmed_ms; // how long after it was read the change arrived everywhere; 0: none did
 };
 // Zeroed, in the arena of the reconciliation; good until the next one is added.
 struct claim_want *decision_add_claim(struct decision *decision, struct arena *arena);
@@ -441,6 +457,8 @@ struct question *decision_add_question(struct decision *decision, struct arena *
 struct object_want *decision_add_object(struct decision *decision, struct arena *arena);
 void decision_add_event(struct decision *decision, bool is_warning, const char *reason,
                         const char *text);
+void decision_add_sample(struct decision *decision, const struct controller_metric *metric,
+                         const char *label, int64_t value);
 // The subject is reconciled again then, whatever happens. The earliest of several times counts.
 void decision_wake_at(struct decision *decision, int64_t unix_ms);
 
@@ -479,16 +497,21 @@ struct controller_setting {
 };
 
 // A family of metrics over the keys of a controller, by the labels of their last decisions. None
-// has a sample for each object, except METRIC_IS, whose keys are classes themselves.
+// has a sample for each object, except METRIC_IS, whose keys are classes themselves. GAUGE and
+// COUNT are for controllers with few keys; only the process that leads shows gauges, as a standby
+// asks no questions.
 enum controller_metric_type {
     METRIC_KEYS,    // gauge by class and reason: how many keys
     METRIC_RETRIES, // counter by class and reason: changes that were sent again after a failure
     METRIC_IS,      // gauge by class: 1 where the reason is `reason`, else 0
+    METRIC_GAUGE, // gauge by `label`: what decisions say of it (decision_add_sample), over all keys
+    METRIC_COUNT, // counter by `label` of what decisions say of it
 };
 struct controller_metric {
     const char *name; // "signpost_dnsrecords"
     enum controller_metric_type type;
     const char *reason; // METRIC_IS
+    const char *label;  // GAUGE, COUNT: name of their label; NULL: they have none
     const char *help;
 };
 

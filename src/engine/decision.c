@@ -44,6 +44,14 @@ void decision_add_event(struct decision *decision, bool is_warning, const char *
             (struct decision_event){is_warning, reason, text};
 }
 
+void decision_add_sample(struct decision *decision, const struct controller_metric *metric,
+                         const char *label, int64_t value)
+{
+    must(decision->sample_count < DECISION_SAMPLES_MAX);
+    must((label != NULL) == (metric->label != NULL));
+    decision->samples[decision->sample_count++] = (struct decision_sample){metric, label, value};
+}
+
 void decision_wake_at(struct decision *decision, int64_t unix_ms)
 {
     if (!decision->wake_ms || unix_ms < decision->wake_ms)

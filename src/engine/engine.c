@@ -99,6 +99,7 @@ static void controllers_free(struct engine *engine)
             join_done(&state->joins[g]);
         join_done(&state->backend_join);
         key_metrics_done(&state->key_metrics);
+        samples_done(&state->samples);
         free(state->joins);
     }
     free(engine->controllers);

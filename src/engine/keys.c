@@ -96,6 +96,7 @@ void key_forget(struct engine *engine, uint32_t id)
     struct key *key = &engine->keys[id];
     must(key->first_claim == NO_ID);
     key_metrics_forget(engine, id);
+    samples_forget(engine, id);
     table_remove(key_table(engine, key->controller), key_hash(engine, id), id);
     queue_forget(engine->queue, id);
     key_release(key);

@@ -100,9 +100,10 @@ static void write_controllers(struct engine *engine, struct buffer *out)
     write_controller_histogram(engine, out, "controller_runtime_reconcile_time_seconds",
                                "Length of a reconciliation.",
                                offsetof(struct controller_state, reconcile_seconds));
-    write_controller_histogram(engine, out, "signpost_change_to_programmed_seconds",
-                               "From the decision on a content to its receipt.",
-                               offsetof(struct controller_state, programmed_seconds));
+    write_controller_histogram(
+        engine, out, "signpost_change_to_programmed_seconds",
+        "From the decision on a content to its receipt, or until it has arrived everywhere.",
+        offsetof(struct controller_state, programmed_seconds));
 }
 
 static const char *const operations[BACKEND_OPERATIONS] = {
@@ -175,13 +176,18 @@ static void write_row(struct buffer *out, const struct controller_metric *metric
     buffer_printf(out, "\"} %u\n", is_of_past ? row->retries : row->keys);
 }
 
-static void write_key_metrics(const struct controller_state *state, struct buffer *out)
+static void write_key_metrics(const struct controller_state *state, bool is_leading,
+                              struct buffer *out)
 {
     const struct controller *controller = state->controller;
     for (size_t i = 0; i < controller->metric_count; i++) {
         const struct controller_metric *metric = &controller->metrics[i];
-        metric_write_head(out, metric->name, metric->type == METRIC_RETRIES ? "counter" : "gauge",
-                          metric->help);
+        bool is_counter = metric->type == METRIC_RETRIES || metric->type == METRIC_COUNT;
+        metric_write_head(out, metric->name, is_counter ? "counter" : "gauge", metric->help);
+        if (metric->type == METRIC_COUNT || (metric->type == METRIC_GAUGE && is_leading))
+            samples_write(&state->samples, metric, out);
+        if (metric->type == METRIC_COUNT || metric->type == METRIC_GAUGE)
+            continue;
         for (uint32_t row = 0; row < state->key_metrics.used; row++)
             write_row(out, metric, &state->key_metrics.rows[row]);
     }
@@ -313,7 +319,7 @@ void engine_write_metrics(struct engine *engine, struct buffer *out)
 {
     write_controllers(engine, out);
     for (size_t i = 0; i < engine->options.controller_count; i++)
-        write_key_metrics(&engine->controllers[i], out);
+        write_key_metrics(&engine->controllers[i], engine->is_leading, out);
     write_queue(engine, out);
     write_backends(engine, out);
     write_held(engine, out);

@@ -199,7 +199,7 @@ static void object_done(void *context, const struct store_reply *reply)
     engine->writes_in_flight--;
     if (reply->is_ok) {
         remember_done(owned_objects, write);
-        report_send(engine, write->report, key->object);
+        report_send(engine, write->key, write->report, key->object);
     } else if (!owned_objects->has_failed) {
         owned_objects->has_failed = true;
         owned_objects->error = reply->error;

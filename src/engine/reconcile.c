@@ -207,10 +207,16 @@ static uint64_t report_hash(const struct decision *decision)
         for (; attrs && attrs->type != LOG_ATTR_END; attrs++)
             hash = hash_more(hash, attrs->text, (uint64_t)attrs->integer);
     }
-    return hash;
+    for (size_t i = 0; i < decision->sample_count; i++)
+        if (decision->samples[i].metric->type == METRIC_COUNT)
+            hash = hash_more(hash, text_of(decision->samples[i].metric->name),
+                             (uint64_t)decision->samples[i].value);
+    return decision->programmed_ms ? hash_more(hash, TEXT(""), (uint64_t)decision->programmed_ms)
+                                   : hash;
 }
 
-// Events and lines are those of the last decision, which no status remembers. Remembers them.
+// Events, lines and counts are those of the last decision, which no status remembers. Remembers
+// them.
 static bool is_same_report(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct key *key = &engine->keys[id];
@@ -228,7 +234,7 @@ static void report_at_once(struct engine *engine, uint32_t id, const struct deci
 {
     autofree struct report *report =
         is_same_report(engine, id, decision) ? NULL : report_new(decision);
-    report_send(engine, report, engine->keys[id].object);
+    report_send(engine, id, report, engine->keys[id].object);
 }
 
 // What was refused is not written again before its time, nor by the reconciliation that reports the
@@ -333,6 +339,7 @@ void reconcile_key(struct engine *engine, uint32_t id)
         return;
     forget_whole(engine, id);
     key_metrics_count(engine, id, &decision);
+    samples_replace(engine, id, &decision);
     if (engine->dry_run)
         dry_run_remember(engine->dry_run, id, &decision);
     engine_guard_approve(engine, decision.approval);

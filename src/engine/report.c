@@ -22,6 +22,7 @@ static size_t octets_of(const struct decision *decision, size_t *texts)
 {
     size_t octets = sizeof(struct report) + decision->event_count * sizeof(struct decision_event) +
                     decision->line_count * sizeof(struct decision_line);
+    octets += decision->sample_count * sizeof(struct decision_sample);
     *texts = 0;
     for (size_t i = 0; i < decision->event_count; i++)
         *texts += strlen(decision->events[i].text) + 1;
@@ -65,10 +66,26 @@ static const struct log_attr *copy_attrs(struct room *room, const struct log_att
     return copy;
 }
 
+// A gauge is no news.
+static size_t copy_counts(const struct decision *decision, struct decision_sample *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < decision->sample_count; i++)
+        if (decision->samples[i].metric->type == METRIC_COUNT)
+            out[count++] = decision->samples[i];
+    return count;
+}
+
+static bool has_counts(const struct decision *decision)
+{
+    struct decision_sample counts[DECISION_SAMPLES_MAX];
+    return decision->programmed_ms || copy_counts(decision, counts);
+}
+
 struct report *report_new(const struct decision *decision)
 {
     size_t texts;
-    if (!decision->event_count && !decision->line_count)
+    if (!decision->event_count && !decision->line_count && !has_counts(decision))
         return NULL;
     size_t fixed = octets_of(decision, &texts);
     struct report *report = mem_new(1, fixed + texts);
@@ -85,12 +102,28 @@ struct report *report_new(const struct decision *decision)
         report->lines[i] = decision->lines[i];
         report->lines[i].attrs = copy_attrs(&room, decision->lines[i].attrs);
     }
+    report->counts = take(&room, decision->sample_count * sizeof *report->counts);
+    report->count_count = copy_counts(decision, report->counts);
+    report->programmed_ms = decision->programmed_ms;
     return report;
 }
 
-void report_send(struct engine *engine, const struct report *report, const struct object *object)
+static void count(struct engine *engine, uint32_t key, const struct report *report)
 {
-    for (size_t i = 0; report && i < report->event_count; i++) {
+    for (size_t i = 0; i < report->count_count; i++)
+        samples_count(engine, key, &report->counts[i]);
+    if (report->programmed_ms)
+        histogram_add(&engine->controllers[engine->keys[key].controller].programmed_seconds,
+                      report->programmed_ms);
+}
+
+void report_send(struct engine *engine, uint32_t key, const struct report *report,
+                 const struct object *object)
+{
+    if (!report)
+        return;
+    count(engine, key, report);
+    for (size_t i = 0; i < report->event_count; i++) {
         const struct kube_event event = {.regarding = object,
                                          .is_warning = report->events[i].is_warning,
                                          .reason = report->events[i].reason,
@@ -98,7 +131,7 @@ void report_send(struct engine *engine, const struct report *report, const struc
                                          .text = report->events[i].text};
         store_publish_event(engine->options.store, &event);
     }
-    for (size_t i = 0; report && i < report->line_count; i++)
+    for (size_t i = 0; i < report->line_count; i++)
         log_attrs(engine->log, report->lines[i].level, report->lines[i].message,
                   report->lines[i].attrs);
 }

@@ -164,6 +164,20 @@ struct shared_model_state {
     struct histogram settle_seconds;
 };
 
+// What decisions of a controller say of its metrics. A gauge has a sample of each key, a counter
+// one of all keys.
+struct sample {
+    const struct controller_metric *metric;
+    const char *label; // static; or NULL
+    int64_t value;
+    uint32_t key; // NO_ID: of all
+};
+struct samples {
+    struct sample *items;
+    size_t count;
+    size_t capacity;
+};
+
 struct controller_state {
     const struct controller *controller;
     struct shared_model_state *shared_model; // or NULL
@@ -175,6 +189,7 @@ struct controller_state {
     struct join *joins; // one per input
     struct join backend_join;
     struct key_metrics key_metrics;
+    struct samples samples;
     uint64_t reconciles[RECONCILE_RESULTS];
     uint64_t reconciles_terminal; // failed ones that wait for an edit
     struct histogram reconcile_seconds;
@@ -491,9 +506,13 @@ struct report {
     size_t line_count;
     struct decision_event *events;
     struct decision_line *lines;
+    size_t count_count;
+    struct decision_sample *counts; // of metrics of type METRIC_COUNT
+    int64_t programmed_ms;
 };
 struct report *report_new(const struct decision *decision); // NULL when there is nothing; free() it
-void report_send(struct engine *engine, const struct report *report, const struct object *object);
+void report_send(struct engine *engine, uint32_t key, const struct report *report,
+                 const struct object *object);
 
 // change_log.c: log lines of changes, with the messages of the controller whose claims they are.
 // `object` NULL: it is not known. `failures` counts those of one exchange: only the first ones are
@@ -522,6 +541,15 @@ void key_metrics_count(struct engine *engine, uint32_t key, const struct decisio
 void key_metrics_forget(struct engine *engine, uint32_t key); // it is counted nowhere any more
 void key_metrics_retry(struct engine *engine, uint32_t key);
 void key_metrics_done(struct key_metrics *key_metrics);
+
+// samples.c
+// The gauges of this decision replace those of the key's last one.
+void samples_replace(struct engine *engine, uint32_t key, const struct decision *decision);
+void samples_forget(struct engine *engine, uint32_t key); // its gauges count nowhere any more
+void samples_count(struct engine *engine, uint32_t key, const struct decision_sample *count);
+void samples_write(const struct samples *samples, const struct controller_metric *metric,
+                   struct buffer *out);
+void samples_done(struct samples *samples);
 
 // change_request.c
 void change_request_write_name(const struct change_request *change_request, char *out, size_t size);

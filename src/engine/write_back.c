@@ -123,7 +123,7 @@ static void write_succeeded(struct write *write, const struct store_reply *reply
         key->extra->write_failures = 0;
     if (write->is_write_ahead)
         key_forget_refusal(key);
-    report_send(engine, write->report, write->object);
+    report_send(engine, write->key, write->report, write->object);
     key->is_dirty |= write->wants_reconcile;
 }
 

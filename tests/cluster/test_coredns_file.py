@@ -4,7 +4,9 @@ CoreDNS refuses."""
 import pathlib
 import re
 import signal
+import subprocess
 import sys
+import time
 
 import build
 import pytest
@@ -13,6 +15,7 @@ from harness import SIGNPOST, wait_until
 from netns import Netns
 
 PORT = 5353
+METRICS = "127.0.0.1:9901"
 HERE = pathlib.Path(__file__).resolve().parent
 RELEASES = {re.sub(r"^v", "", each.version): each for each in build.COREDNS}
 
@@ -49,7 +52,7 @@ class Site:
         self.signpost = self.start_program(
             "signpost", SIGNPOST, "run", "--dir", self.manifests, "--controllers", "clusterdns",
             "--corefile-path", self.folder / "Corefile", "--coredns-address", f"127.0.0.1:{PORT}",
-            "--metrics-bind-address", "0", "--health-probe-bind-address", "0", *words)
+            "--metrics-bind-address", METRICS, "--health-probe-bind-address", "0", *words)
         wait_until((self.folder / "Corefile").exists, "a Corefile", 20, [self.signpost])
         return self
 
@@ -84,6 +87,20 @@ class Site:
                    20, [self.signpost])
         return self
 
+    def metrics(self):
+        """Signpost's own, by name and labels."""
+        script = (f"import urllib.request as u; print(u.urlopen('http://{METRICS}/metrics')"
+                  ".read().decode())")
+        text = subprocess.run([*self.netns.within, sys.executable, "-c", script], check=True,
+                              capture_output=True, text=True).stdout
+        rows = (line.rsplit(" ", 1) for line in text.splitlines() if line and line[0] != "#")
+        return {name: float(value) for name, value in rows}
+
+    def wait_metric(self, name, value):
+        wait_until(lambda: self.metrics().get(name) == value,
+                   lambda: f"{name} is {value}, not {self.metrics().get(name)}", 20,
+                   [self.signpost])
+
     def ask(self, name, *words):
         return self.netns.dig("127.0.0.1", PORT, name, *words)
 
@@ -117,12 +134,22 @@ def test_each_zone_is_asked_of_its_servers_and_the_rest_of_the_systems(site, rel
     here.wait_answer("bar.com", "192.0.2.2")
     here.wait_answer("www.example.org", "192.0.2.3")
     assert here.status()["config"]["id"] in here.ask("version.bind", "CH", "TXT")
+    here.wait_metric('signpost_corefile_converged{status="True"}', 1)
+    here.wait_metric('signpost_corefile_entries{state="Serving"}', 2)
+    here.wait_metric('signpost_corefile_pods{state="current"}', 1)
+    here.wait_metric('signpost_change_to_programmed_seconds_count{controller="clusterdns"}', 1)
+    converged = here.metrics()["signpost_corefile_last_converged_timestamp_seconds"]
+    assert time.time() - 3600 < converged <= time.time()
+    assert here.metrics()['signpost_backend_requests_total{backend="coredns",operation="question"'
+                          ',code="2xx"}'] >= 1
     here.put(server("foo.com", upstreams=["127.0.0.22:5300"]))
     here.wait_corefile("foo.com:5353 {\n    prometheus :9153\n    forward . 127.0.0.22:5300")
     here.load()
     here.wait("Converged", "True", "Converged")
     here.wait_answer("www.foo.com", "192.0.2.2")
     here.wait_answer("bar.com", "192.0.2.3")
+    here.wait_metric('signpost_change_to_programmed_seconds_count{controller="clusterdns"}', 2)
+    assert here.metrics()["signpost_corefile_restores_total"] == 0
 
 
 def test_a_file_that_coredns_refuses_is_put_back(site):
@@ -140,6 +167,7 @@ def test_a_file_that_coredns_refuses_is_put_back(site):
     assert "the one before stands again" in message
     wait_until(lambda: (here.folder / "Corefile").read_text() == good, "the good one is back", 20)
     assert here.ask("www.foo.com") == "192.0.2.1"
+    here.wait_metric("signpost_corefile_restores_total", 1)
     here.put(server("foo.com", upstreams=["127.0.0.22:5300"]))
     here.wait_corefile("127.0.0.22:5300")
     here.load()

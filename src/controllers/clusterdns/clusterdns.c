@@ -570,4 +570,6 @@ const struct controller clusterdns_controller = {
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct clusterdns_settings),
+    .metrics = clusterdns_metrics,
+    .metric_count = CLUSTERDNS_METRICS,
 };

@@ -343,6 +343,7 @@ void report_conditions(struct reconcile *reconcile)
     report_converged(reconcile);
     report_upstreams(reconcile);
     report_events(reconcile);
+    report_metrics(reconcile);
     finish(reconcile);
 }
 

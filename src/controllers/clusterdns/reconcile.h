@@ -239,6 +239,19 @@ void report_conditions(struct reconcile *reconcile);
 // `why_not`: why a fragment does not count at all; or NULL.
 void report_fragment(struct reconcile *reconcile, const char *why_not);
 
+// ---- metrics.c ----------------------------------------------------------------------------------
+enum clusterdns_metric {
+    METRIC_ENTRIES,
+    METRIC_PODS,
+    METRIC_RESTORES,
+    METRIC_CONVERGED,
+    METRIC_LAST_CONVERGED,
+    CLUSTERDNS_METRICS,
+};
+extern const struct controller_metric clusterdns_metrics[CLUSTERDNS_METRICS];
+// Samples of the main object: all that they tell stands in the status of before and of now.
+void report_metrics(struct reconcile *reconcile);
+
 // ---- release.c ----------------------------------------------------------------------------------
 // Takes out what an earlier mode wrote into files of others. True: nothing of it is left.
 bool release_other_modes(struct reconcile *reconcile);

@@ -46,6 +46,9 @@ static struct value *config_encode(struct arena *arena, struct dns_config config
     for (size_t i = 0; i < COUNT_OF(config_texts); i++)
         value_set(map, text_of(config_texts[i].key), text_or_null(arena, *config_text(&config, i)));
     value_set(map, TEXT("since"), status_time_make(arena, config.since_s));
+    value_set(map, TEXT("lastConverged"),
+              config.converged_s ? status_time_make(arena, config.converged_s)
+                                 : value_make(arena, VALUE_NULL));
     value_set(map, TEXT("proved"), texts_encode(arena, config.proved, config.proved_count));
     value_set(map, TEXT("bundles"), texts_encode(arena, config.bundles, config.bundle_count));
     value_set(map, TEXT("bundleCopies"), texts_encode(arena, config.copies, config.copy_count));
@@ -128,6 +131,7 @@ void dns_pack_managed(const struct value *object, struct pack_writer *out)
     for (size_t i = 0; i < COUNT_OF(config_texts); i++)
         pack_text(out, value_text_at(config, config_texts[i].key));
     pack_signed(out, status_time_at(config, "since"));
+    pack_signed(out, status_time_at(config, "lastConverged"));
     pack_list(value_list_at(config, "proved"), out);
     pack_list(value_list_at(config, "bundles"), out);
     pack_list(value_list_at(config, "bundleCopies"), out);
@@ -153,6 +157,7 @@ void dns_status_unpack(struct arena *arena, struct text spec, struct text ours,
     for (size_t i = 0; i < COUNT_OF(config_texts); i++)
         *config_text(&out->config, i) = unpack_text(&in);
     out->config.since_s = unpack_signed(&in);
+    out->config.converged_s = unpack_signed(&in);
     unpack_proved(arena, &in, &out->config);
     out->config.bundles = text_list_unpack(arena, &in, &out->config.bundle_count);
     out->config.copies = text_list_unpack(arena, &in, &out->config.copy_count);

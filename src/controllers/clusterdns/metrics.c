@@ -1,0 +1,101 @@
+#include "controllers/clusterdns/reconcile.h"
+
+// What the main object adds to the metrics. It is read from the status of before and of now, so a
+// restart changes none of it.
+
+const struct controller_metric clusterdns_metrics[CLUSTERDNS_METRICS] = {
+    [METRIC_ENTRIES] = {.name = "signpost_corefile_entries",
+                        .type = METRIC_GAUGE,
+                        .label = "state",
+                        .help = "Zones that DNS objects name, by their state in status.forwarders: "
+                                "Serving, LastGood or Refused."},
+    [METRIC_PODS] = {.name = "signpost_corefile_pods",
+                     .type = METRIC_GAUGE,
+                     .label = "state",
+                     .help = "Pods of CoreDNS by what they run: current, old (another Corefile of "
+                             "ours) or silent."},
+    [METRIC_RESTORES] = {.name = "signpost_corefile_restores_total",
+                         .type = METRIC_COUNT,
+                         .help = "Corefiles that CoreDNS refused when they stood in their place, "
+                                 "so that the last good one was put back."},
+    [METRIC_CONVERGED] = {.name = "signpost_corefile_converged",
+                          .type = METRIC_GAUGE,
+                          .label = "status",
+                          .help = "1 at the status that the condition Converged has: True, False "
+                                  "or Unknown; 0 at the others."},
+    [METRIC_LAST_CONVERGED] = {.name = "signpost_corefile_last_converged_timestamp_seconds",
+                               .type = METRIC_GAUGE,
+                               .help = "Unix time at which all Pods last came to run the Corefile "
+                                       "that was wanted."},
+};
+
+static void add(struct reconcile *reconcile, enum clusterdns_metric metric, const char *label,
+                int64_t value)
+{
+    decision_add_sample(reconcile->out, &clusterdns_metrics[metric], label, value);
+}
+
+static void report_entries(struct reconcile *reconcile)
+{
+    static const char *const labels[] = {
+        [DNS_SERVING] = "Serving", [DNS_LAST_GOOD] = "LastGood", [DNS_REFUSED] = "Refused"};
+    int64_t counts[COUNT_OF(labels)] = {0};
+    for (size_t i = 0; i < reconcile->merged.forwarder_count; i++)
+        counts[reconcile->merged.forwarders[i].state]++;
+    for (size_t state = 0; state < COUNT_OF(labels); state++)
+        add(reconcile, METRIC_ENTRIES, labels[state], counts[state]);
+}
+
+static void report_pods(struct reconcile *reconcile)
+{
+    const struct dns_pods *pods = &reconcile->now.pods;
+    add(reconcile, METRIC_PODS, "current", pods->current);
+    add(reconcile, METRIC_PODS, "old", pods->old);
+    add(reconcile, METRIC_PODS, "silent", pods->silent);
+}
+
+static void report_restores(struct reconcile *reconcile)
+{
+    struct text refused = reconcile->now.config.refused;
+    bool is_new = refused.len && !text_equal(refused, reconcile->before.config.refused);
+    bool is_tried = reconcile->mode == MODE_FILE || is_in_place(reconcile);
+    if (is_new && is_tried) // a Pod of its own that refused it has left the others alone
+        add(reconcile, METRIC_RESTORES, NULL, 1);
+}
+
+static void report_convergence(struct reconcile *reconcile, const struct condition *converged)
+{
+    static const struct {
+        enum condition_status status;
+        const char *label;
+    } rows[] = {
+        {CONDITION_TRUE, "True"}, {CONDITION_FALSE, "False"}, {CONDITION_UNKNOWN, "Unknown"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        add(reconcile, METRIC_CONVERGED, rows[i].label, converged->status == rows[i].status);
+    if (converged->status == CONDITION_TRUE)
+        reconcile->now.config.converged_s = converged->transition_s;
+    if (reconcile->now.config.converged_s)
+        add(reconcile, METRIC_LAST_CONVERGED, NULL, reconcile->now.config.converged_s);
+}
+
+// A Corefile that has not been proved before was wanted since Pods last ran another one.
+static void report_programmed(struct reconcile *reconcile, const struct condition *converged)
+{
+    const struct condition *before = conditions_find(&reconcile->before.conditions, "Converged");
+    bool is_new = !text_equal(reconcile->before.config.proved[0], reconcile->now.config.proved[0]);
+    if (converged->status != CONDITION_TRUE || !is_new || !before ||
+        before->status == CONDITION_TRUE)
+        return;
+    int64_t took_ms = reconcile->in->now_ms - before->transition_s * 1000;
+    reconcile->out->programmed_ms = took_ms > 0 ? took_ms : 1;
+}
+
+void report_metrics(struct reconcile *reconcile)
+{
+    const struct condition *converged = conditions_find(&reconcile->now.conditions, "Converged");
+    report_entries(reconcile);
+    report_pods(reconcile);
+    report_restores(reconcile);
+    report_convergence(reconcile, converged);
+    report_programmed(reconcile, converged);
+}
