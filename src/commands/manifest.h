@@ -108,3 +108,4 @@ void manifest_write_configurations(const struct manifest *manifest);
 void manifest_write_services(const struct manifest *manifest);
 void manifest_write_deployment(const struct manifest *manifest);
 void manifest_write_admission(const struct manifest *manifest);
+void manifest_write_alerts(const struct manifest *manifest);

@@ -20,6 +20,7 @@ enum {
     HOOKS = 64,
     PEOPLE = 128,
     CONFIGURATIONS = 256,
+    ALERTS = 512,
 };
 
 static const struct {
@@ -30,7 +31,7 @@ static const struct {
     {ACCOUNT, manifest_write_account},   {RBAC, manifest_write_rbac},
     {PEOPLE, manifest_write_people},     {CONFIGURATIONS, manifest_write_configurations},
     {SERVICES, manifest_write_services}, {DEPLOYMENT, manifest_write_deployment},
-    {HOOKS, manifest_write_admission},
+    {HOOKS, manifest_write_admission},   {ALERTS, manifest_write_alerts},
 };
 
 static const struct {
@@ -45,10 +46,11 @@ static const struct {
     {"deployment", NAMESPACE | ACCOUNT | CONFIGURATIONS | DEPLOYMENT},
     {"service", SERVICES},
     {"webhook", HOOKS},
+    {"alerts", ALERTS},
 };
 
 static const struct option section_rows[] = {
-    {.name = "all", .type = OPTION_FLAG, .doc = "All of what follows."},
+    {.name = "all", .type = OPTION_FLAG, .doc = "All of what follows but the alerts."},
     {.name = "crd",
      .type = OPTION_FLAG,
      .doc = "The CustomResourceDefinitions of all kinds that are built in; with --controllers, of "
@@ -74,6 +76,10 @@ static const struct option section_rows[] = {
     {.name = "webhook",
      .type = OPTION_FLAG,
      .doc = "The ValidatingWebhookConfiguration. Whoever leads fills its caBundle in."},
+    {.name = "alerts",
+     .type = OPTION_FLAG,
+     .doc = "A PrometheusRule, as the Prometheus operator reads it, with the alerts of the "
+            "controllers. It is no part of --all."},
 };
 
 static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalancer", NULL};
@@ -287,8 +293,10 @@ static bool take_options(struct manifest *manifest, bool has_deployment, struct 
                             manifest->secret_namespace_count, err);
 }
 
-static int fail_empty(const struct invocation *invocation)
+static int fail_empty(const struct invocation *invocation, unsigned asked)
 {
+    if (asked == ALERTS)
+        return command_fail(2, "these controllers have no alerts: there is nothing to print");
     if (!option_flag(invocation, "admission"))
         return command_fail(2, "--admission=false leaves nothing of --webhook to print: drop one "
                                "of them");
@@ -310,7 +318,7 @@ static int manifests_run(struct invocation *invocation)
         if (asked & parts[i].part)
             parts[i].write(&manifest);
     if (!text.len)
-        return fail_empty(invocation);
+        return fail_empty(invocation, asked);
     return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
 }
 
@@ -327,6 +335,7 @@ const struct command manifests_command = {
                 "signpost manifests --rbac --namespaced --namespaces shop,blog\n"
                 "signpost manifests --all --zones-config zones.yaml \\\n"
                 "    --zones-service LoadBalancer\n"
+                "signpost manifests --alerts --controllers clusterdns\n"
                 "signpost manifests --all --controllers ingress \\\n"
                 "    --pihole-url http://192.168.1.2 --default-target-ip 192.168.1.50\n",
     .groups = {{section_rows, COUNT_OF(section_rows), false},

@@ -515,6 +515,25 @@ struct controller_metric {
     const char *help;
 };
 
+// An alert of Prometheus's, as `signpost manifests --alerts` prints it.
+enum controller_alert_type {
+    ALERT_ABOVE_0, // the gauge is, at one process at least
+    ALERT_RISES,   // the counter did within ALERT_WINDOW
+};
+#define ALERT_WINDOW "15m"
+struct controller_alert {
+    const char *name; // "SignpostCorefileNotConverged"
+    enum controller_alert_type type;
+    const struct controller_metric *metric; // one of the controller's; or NULL
+    const char *foreign_metric;             // else one of the program that it looks after
+    const char *label;                      // the samples with this value of the metric's label;
+                                            // NULL: all
+    const char *lasting;                    // "10m": for how long before it fires; NULL: at once
+    const char *severity;                   // "warning", "critical"
+    const char *summary;                    // one sentence
+    const char *description;                // what to look at, and what to do
+};
+
 // The log lines of changes that this controller's claims make at a backend; each with `object`
 // ("ns/name"), `name` (the owner name) and `backend`.
 struct change_messages {
@@ -606,6 +625,8 @@ struct controller {
     size_t settings_size; // of the struct that snapshot.settings points to
     const struct controller_metric *metrics;
     size_t metric_count;
+    const struct controller_alert *alerts;
+    size_t alert_count;
 };
 
 // The first of that type, or the next one behind `last`. NULL: there is none.

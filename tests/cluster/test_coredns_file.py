@@ -11,7 +11,7 @@ import time
 import build
 import pytest
 import yaml
-from harness import SIGNPOST, wait_until
+from harness import SIGNPOST, run, wait_until
 from netns import Netns
 
 PORT = 5353
@@ -87,9 +87,9 @@ class Site:
                    20, [self.signpost])
         return self
 
-    def metrics(self):
-        """Signpost's own, by name and labels."""
-        script = (f"import urllib.request as u; print(u.urlopen('http://{METRICS}/metrics')"
+    def metrics(self, where=METRICS):
+        """By name and labels; Signpost's own, or those of CoreDNS."""
+        script = (f"import urllib.request as u; print(u.urlopen('http://{where}/metrics')"
                   ".read().decode())")
         text = subprocess.run([*self.netns.within, sys.executable, "-c", script], check=True,
                               capture_output=True, text=True).stdout
@@ -173,6 +173,26 @@ def test_a_file_that_coredns_refuses_is_put_back(site):
     here.load()
     here.wait("Degraded", "False", "AsExpected")
     here.wait_answer("www.foo.com", "192.0.2.2")
+
+
+@pytest.mark.parametrize("release", sorted(RELEASES))
+def test_a_file_that_is_broken_by_hand_raises_the_counter_of_the_alert(site, release):
+    here = site(release)
+    here.put(server("foo.com", upstreams=["127.0.0.21"]))
+    here.run("--coredns-version", release).run_coredns()
+    here.wait("Converged", "True", "Converged")
+    rules = yaml.safe_load(run("manifests", "--alerts", "--controllers", "clusterdns")[1])
+    names = [re.search(r"increase\((\w+)\[", rule["expr"])
+             for group in rules["spec"]["groups"] for rule in group["rules"]]
+    counter = next(found[1] for found in names if found)
+    assert here.metrics("127.0.0.1:9153")[counter] == 0
+    here.signpost.signal(signal.SIGTERM) # who would put the file back
+    here.signpost.wait()
+    path = here.folder / "Corefile"
+    path.write_text(path.read_text() + "broken {\n    no such directive\n}\n")
+    wait_until(lambda: here.metrics("127.0.0.1:9153")[counter] > 0, "CoreDNS tells", 90,
+               [here.coredns])
+    here.wait_answer("www.foo.com", "192.0.2.1")
 
 
 def test_a_release_that_is_known_to_be_older_is_not_given_what_it_refuses(site):

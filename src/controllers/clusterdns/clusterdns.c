@@ -572,4 +572,6 @@ const struct controller clusterdns_controller = {
     .settings_size = sizeof(struct clusterdns_settings),
     .metrics = clusterdns_metrics,
     .metric_count = CLUSTERDNS_METRICS,
+    .alerts = clusterdns_alerts,
+    .alert_count = CLUSTERDNS_ALERTS,
 };

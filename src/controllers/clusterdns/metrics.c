@@ -29,6 +29,27 @@ const struct controller_metric clusterdns_metrics[CLUSTERDNS_METRICS] = {
                                        "that was wanted."},
 };
 
+const struct controller_alert clusterdns_alerts[CLUSTERDNS_ALERTS] = {
+    {.name = "CoreDNSReloadFailed",
+     .type = ALERT_RISES,
+     .foreign_metric = "coredns_reload_failed_total",
+     .severity = "critical",
+     .summary = "CoreDNS refused its Corefile and goes on with the one before.",
+     .description =
+         "It answers as before, but a Pod that restarts cannot start. The log of CoreDNS "
+         "and the condition Degraded of DNS/default say which line it refused; the file "
+         "is not tried again until it changes."},
+    {.name = "SignpostCorefileNotConverged",
+     .type = ALERT_ABOVE_0,
+     .metric = &clusterdns_metrics[METRIC_CONVERGED],
+     .label = "False",
+     .lasting = "10m",
+     .severity = "warning",
+     .summary = "Not all Pods of CoreDNS run the Corefile that is wanted.",
+     .description = "The condition Converged of DNS/default says why, and status.pods which Pods "
+                    "they are."},
+};
+
 static void add(struct reconcile *reconcile, enum clusterdns_metric metric, const char *label,
                 int64_t value)
 {

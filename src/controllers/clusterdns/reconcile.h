@@ -249,6 +249,8 @@ enum clusterdns_metric {
     CLUSTERDNS_METRICS,
 };
 extern const struct controller_metric clusterdns_metrics[CLUSTERDNS_METRICS];
+enum { CLUSTERDNS_ALERTS = 2 };
+extern const struct controller_alert clusterdns_alerts[CLUSTERDNS_ALERTS];
 // Samples of the main object: all that they tell stands in the status of before and of now.
 void report_metrics(struct reconcile *reconcile);
 
