@@ -33,6 +33,10 @@ enum field_flag {
     FIELD_INT64 = 1 << 6,    // CRD: format int64 instead of int32
     FIELD_UINT32 = 1 << 7,   // 32 bits without sign; CRD: the same
     FIELD_NULLABLE = 1 << 8, // CRD: null is kept; it counts as absent
+    // Whether it is there, its bounds, choices and pattern stand in the CRD alone: an API server
+    // refuses the whole object when it is written, but kind_check leaves them to `validate`, which
+    // judges entry by entry.
+    FIELD_JUDGED = 1 << 9,
 };
 
 // One field. `path` is dotted from the object's root, list items as `[]`: "spec.values[]". A parent

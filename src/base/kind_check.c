@@ -25,6 +25,8 @@ static bool check_count(const struct check *check, const struct field *row, cons
                         size_t count, const char *unit)
 {
     int64_t max = kind_field_max(check->kind, row);
+    if (row->flags & FIELD_JUDGED)
+        return true;
     if (count == 0 && row->min > 0) {
         fail_required(check, row, spot);
         return false;
@@ -102,6 +104,8 @@ static void check_form(const struct check *check, const struct field *row, const
     struct text text = spot->value->text;
     int64_t unix_ms;
     struct error err;
+    if (row->flags & FIELD_JUDGED)
+        return;
     if (row->choices && !is_choice(row, text))
         fail_choice(check, row, spot);
     else if (row->pattern && !kind_pattern_matches(check->findings->patterns, row->pattern, text))
@@ -125,7 +129,7 @@ static void check_text(const struct check *check, const struct field *row, const
 static void check_int(const struct check *check, const struct field *row, const struct spot *spot)
 {
     int64_t max = kind_field_max(check->kind, row);
-    if (!check_type(check, spot, VALUE_INT))
+    if (!check_type(check, spot, VALUE_INT) || (row->flags & FIELD_JUDGED))
         return;
     if (spot->value->integer >= row->min && spot->value->integer <= max)
         return;
@@ -265,7 +269,8 @@ static void check_required(const struct check *check, const struct field *row,
     for (size_t i = from; i < check->kind->field_count; i++) {
         const struct field *child = &check->kind->fields[i];
         struct spot at = {.parent = spot};
-        if (!(child->flags & FIELD_REQUIRED) || !kind_is_child(row, child, &at.name))
+        bool is_required = (child->flags & FIELD_REQUIRED) && !(child->flags & FIELD_JUDGED);
+        if (!is_required || !kind_is_child(row, child, &at.name))
             continue;
         const struct value *value = value_find_text(spot->value, at.name);
         if ((!value || is_skipped(check, child, value)) && (row || !is_common(check, at.name)))

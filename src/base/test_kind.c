@@ -428,6 +428,36 @@ static void a_nullable_field_takes_null_and_an_unsigned_one_32_bits(void **state
                  "6:8: spec.serial: must be between 0 and 4294967295\n");
 }
 
+static const struct field judged_fields[] = {
+    {.path = "spec", .type = FIELD_MAP},
+    {.path = "spec.type",
+     .type = FIELD_TEXT,
+     .flags = FIELD_REQUIRED | FIELD_JUDGED,
+     .choices = types},
+    {.path = "spec.word", .type = FIELD_TEXT, .flags = FIELD_JUDGED, .pattern = "^[a-z]+$"},
+    {.path = "spec.ttl", .type = FIELD_INT, .flags = FIELD_JUDGED, .min = 1, .max = 9},
+    {.path = "spec.list", .type = FIELD_LIST, .flags = FIELD_JUDGED, .min = 1, .max = 1},
+    {.path = "spec.list[]", .type = FIELD_TEXT},
+};
+
+static void what_validate_judges_has_a_type_alone(void **state)
+{
+    const struct kind kind = {
+        .group = "example.org",
+        .version = "v1alpha1",
+        .name = "Record",
+        .is_namespaced = true,
+        .fields = judged_fields,
+        .field_count = COUNT_OF(judged_fields),
+    };
+    assert_finds(*state, &kind, HEAD "spec: {type: X, word: '1', ttl: 10, list: [a, b]}\n", "");
+    assert_finds(*state, &kind, HEAD "spec: {list: []}\n", "");
+    assert_finds(*state, &kind, HEAD "spec: {type: 1, ttl: x, list: [1]}\n",
+                 "6:8: spec.type: expected text, found a number: quote it\n"
+                 "6:17: spec.ttl: expected a number, found text\n"
+                 "6:32: spec.list[0]: expected text, found a number: quote it\n");
+}
+
 static void a_plain_file_has_no_identity_and_no_status(void **state)
 {
     const struct kind kind = {
@@ -575,6 +605,7 @@ int main(void)
         row(lenient_kinds_have_no_bounds_and_null_is_absent),
         row(lenient_kinds_have_types_all_the_same),
         row(a_nullable_field_takes_null_and_an_unsigned_one_32_bits),
+        row(what_validate_judges_has_a_type_alone),
         row(a_plain_file_has_no_identity_and_no_status),
         row(bounds_of_the_crd_hold_in_the_check),
         row(immutable_fields_stay),

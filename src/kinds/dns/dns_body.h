@@ -13,6 +13,8 @@ void dns_check_policy(struct text policy, const char *path, struct dns_faults *f
 void dns_check_protocol(struct text protocol, const char *path, struct dns_faults *faults);
 void dns_check_transport(const struct dns_transport *transport, const char *path,
                          struct dns_faults *faults);
+// Durations that can't be read.
+void dns_check_cache(const struct dns_cache *cache, const char *path, struct dns_faults *faults);
 // Text that can't stand in a Corefile. False: it was reported.
 bool dns_check_text(struct text text, const char *path, struct dns_faults *faults);
 // The first fault from `from` on that is no warning, or NULL.

@@ -349,7 +349,7 @@ static void check_duration(struct text text, const char *path, struct dns_faults
                       "must be a duration such as 90s, 5m or 1.5h, not below 0");
 }
 
-static void check_cache(const struct dns_cache *cache, const char *path, struct dns_faults *faults)
+void dns_check_cache(const struct dns_cache *cache, const char *path, struct dns_faults *faults)
 {
     check_duration(cache->positive, join_path(faults, path, "positiveTTL"), faults);
     check_duration(cache->negative, join_path(faults, path, "negativeTTL"), faults);
@@ -449,7 +449,7 @@ void dns_check_server(const struct dns_server *server, const struct dns_context 
     dns_check_protocol(server->forward.protocol, forward_path, faults);
     dns_check_transport(&server->forward.transport, forward_path, faults);
     check_options(server, context, faults);
-    check_cache(&server->cache, join_path(faults, server->path, "cache"), faults);
+    dns_check_cache(&server->cache, join_path(faults, server->path, "cache"), faults);
     const struct dns_fault *first = first_of_entry(faults, before);
     out->reason = first ? first->reason : REASON_NONE;
     out->text =

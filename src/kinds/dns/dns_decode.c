@@ -27,11 +27,18 @@ static bool int_at(const struct value *map, const char *path, int64_t *out)
     return true;
 }
 
+// null counts as absent.
+static bool has_map_at(const struct value *map, const char *path)
+{
+    const struct value *value = value_at(map, path, NULL);
+    return value && value->type == VALUE_MAP;
+}
+
 static struct dns_transport transport_of(const struct value *map)
 {
     return (struct dns_transport){
         .name = value_text_at(map, "transportConfig.transport"),
-        .has_tls = value_at(map, "transportConfig.tls", NULL) != NULL,
+        .has_tls = has_map_at(map, "transportConfig.tls"),
         .server_name = value_text_at(map, "transportConfig.tls.serverName"),
         .bundle = value_text_at(map, "transportConfig.tls.caBundle.name"),
     };
@@ -54,7 +61,7 @@ static void decode_options(struct arena *arena, const struct value *options,
     out->prefers_udp = value_bool_at(options, "preferUDP", false);
     out->expire = value_text_at(options, "expire");
     out->has_max_fails = int_at(options, "maxFails", &out->max_fails);
-    out->has_health_check = health != NULL;
+    out->has_health_check = has_map_at(options, "healthCheck");
     out->health_interval = value_text_at(health, "interval");
     out->is_health_without_recursion = value_bool_at(health, "noRecursion", false);
     out->health_domain = value_text_at(health, "domain");

@@ -126,6 +126,7 @@ void dns_validate(const struct value *object, struct findings *findings)
     dns_decode(findings->arena, object, &spec);
     check_servers(&spec, &alone, &faults);
     (void)dns_check_resolvers(&spec.resolvers, &alone, &faults);
+    dns_check_cache(&spec.cache, "spec.cache", &faults);
     for (size_t i = 0; i < faults.count; i++) {
         const struct dns_fault *fault = &faults.items[i];
         bool is_error = !fault->is_warning || fault->is_refused_when_written;

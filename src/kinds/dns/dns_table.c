@@ -1,12 +1,27 @@
 #include "kinds/dns/dns_body.h"
 
-enum { LABELS_MAX = 64, TOLERATIONS_MAX = 64, UPSTREAMS_MAX = 15 };
+enum {
+    LABELS_MAX = 64,
+    TOLERATIONS_MAX = 64,
+    UPSTREAMS_MAX = 15,
+    PORT_MAX = 65535,
+    SERVER_NAME_MAX = 253,
+};
+
+// What the schema refuses is what that of OpenShift refuses, or else a field of our own: no
+// manifest of OpenShift's is refused by it. All else an entry may be refused for is left to
+// admission and the controller.
+#define DURATION "^(0|([0-9]+(\\.[0-9]+)?(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$"
+#define LABEL "[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?"
 
 static const char *const log_levels[] = {"Normal", "Debug", "Trace", NULL};
 static const char *const management_states[] = {"",      "Managed", "Unmanaged",
                                                 "Force", "Removed", NULL};
 static const char *const operators[] = {"", "Exists", "Equal", NULL};
 static const char *const effects[] = {"", "NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
+static const char *const transports[] = {"TLS", "Cleartext", "", NULL};
+static const char *const protocols[] = {"TCP", "", NULL};
+static const char *const upstream_types[] = {"SystemResolvConf", "Network", "", NULL};
 static const char *const states[] = {"Serving", "LastGood", "Refused", NULL};
 
 const char *const dns_condition_types[] = {"Available",        "Progressing", "Degraded",
@@ -17,6 +32,8 @@ const char *const dns_condition_types[] = {"Available",        "Progressing", "D
     {.path = parent ".transportConfig", .type = FIELD_MAP, .doc = "How the servers are reached."}, \
         {.path = parent ".transportConfig.transport",                                              \
          .type = FIELD_TEXT,                                                                       \
+         .flags = FIELD_JUDGED,                                                                    \
+         .choices = transports,                                                                    \
          .doc = "TLS or Cleartext; Cleartext when absent or empty."},                              \
         {.path = parent ".transportConfig.tls",                                                    \
          .type = FIELD_MAP,                                                                        \
@@ -24,12 +41,16 @@ const char *const dns_condition_types[] = {"Available",        "Progressing", "D
          .doc = "Required, and only allowed, when transport is TLS."},                             \
         {.path = parent ".transportConfig.tls.serverName",                                         \
          .type = FIELD_TEXT,                                                                       \
+         .flags = FIELD_REQUIRED | FIELD_JUDGED,                                                   \
+         .max = SERVER_NAME_MAX,                                                                   \
+         .pattern = "^(" LABEL "\\.)*" LABEL "$",                                                  \
          .doc = "The name that the certificates of the servers have."},                            \
         {.path = parent ".transportConfig.tls.caBundle",                                           \
          .type = FIELD_MAP,                                                                        \
          .doc = "Whom to trust; the system's authorities when absent."},                           \
     {                                                                                              \
         .path = parent ".transportConfig.tls.caBundle.name", .type = FIELD_TEXT,                   \
+        .flags = FIELD_REQUIRED | FIELD_JUDGED,                                                    \
         .doc = "ConfigMap in the namespace of --ca-namespace whose key ca-bundle.crt has PEM."     \
     }
 
@@ -37,10 +58,13 @@ const char *const dns_condition_types[] = {"Available",        "Progressing", "D
     {.path = parent, .type = FIELD_MAP, .doc = (what)},                                            \
         {.path = parent ".positiveTTL",                                                            \
          .type = FIELD_TEXT,                                                                       \
+         .flags = FIELD_JUDGED,                                                                    \
+         .pattern = DURATION,                                                                      \
          .doc = "How long an answer with records is kept at most, such as 15m; 900s when "         \
                 "absent."},                                                                        \
     {                                                                                              \
-        .path = parent ".negativeTTL", .type = FIELD_TEXT,                                         \
+        .path = parent ".negativeTTL", .type = FIELD_TEXT, .flags = FIELD_JUDGED,                  \
+        .pattern = DURATION,                                                                       \
         .doc = "How long an answer without records is kept at most; 30s when absent."              \
     }
 
@@ -82,14 +106,20 @@ static const struct field fields[] = {
     {.path = FORWARD, .type = FIELD_MAP, .doc = "Who is asked, and how."},
     {.path = FORWARD ".upstreams",
      .type = FIELD_LIST,
+     .flags = FIELD_JUDGED,
+     .max = UPSTREAMS_MAX,
      .doc = "The servers that are asked: 1 to 15 of IP, IPv4:PORT or [IPv6]:PORT."},
     {.path = FORWARD ".upstreams[]", .type = FIELD_TEXT, .doc = "One server."},
     {.path = FORWARD ".policy",
      .type = FIELD_TEXT,
+     .flags = FIELD_JUDGED,
+     .choices = dns_policies,
      .fallback = "Random",
      .doc = "In which order: Random, RoundRobin or Sequential."},
     {.path = FORWARD ".protocolStrategy",
      .type = FIELD_TEXT,
+     .flags = FIELD_JUDGED,
+     .choices = protocols,
      .doc = "TCP asks by TCP alone; empty as the client asked."},
     TRANSPORT_FIELDS(FORWARD),
     {.path = OPTIONS, .type = FIELD_MAP, .doc = "Beyond OpenShift's fields; all may be absent."},
@@ -105,13 +135,15 @@ static const struct field fields[] = {
      .doc = "After how long an unused connection is closed, such as 10s."},
     {.path = OPTIONS ".maxFails",
      .type = FIELD_INT,
-     .flags = FIELD_UINT32,
+     .flags = FIELD_UINT32 | FIELD_JUDGED,
+     .max = UINT32_MAX,
      .doc = "After how many failed checks a server is not asked; 0: it always is."},
     {.path = OPTIONS ".healthCheck",
      .type = FIELD_MAP,
      .doc = "How a server that failed is checked."},
     {.path = OPTIONS ".healthCheck.interval",
      .type = FIELD_TEXT,
+     .flags = FIELD_REQUIRED | FIELD_JUDGED,
      .doc = "How often, such as 0.5s."},
     {.path = OPTIONS ".healthCheck.noRecursion",
      .type = FIELD_BOOL,
@@ -121,7 +153,8 @@ static const struct field fields[] = {
      .doc = "Which name is asked for; the root when absent."},
     {.path = OPTIONS ".maxConcurrent",
      .type = FIELD_INT,
-     .flags = FIELD_UINT32,
+     .flags = FIELD_UINT32 | FIELD_JUDGED,
+     .max = UINT32_MAX,
      .doc = "How many queries are under way at once; more are answered with REFUSED."},
     {.path = OPTIONS ".failover",
      .type = FIELD_LIST,
@@ -146,26 +179,35 @@ static const struct field fields[] = {
      .doc = "Who is asked for all other names; /etc/resolv.conf of the node when absent."},
     {.path = RESOLVERS ".upstreams",
      .type = FIELD_LIST,
+     .flags = FIELD_JUDGED,
      .max = UPSTREAMS_MAX,
      .doc = "The servers that are asked."},
     {.path = RESOLVERS ".upstreams[]", .type = FIELD_MAP, .doc = "One server."},
     {.path = RESOLVERS ".upstreams[].type",
      .type = FIELD_TEXT,
-     .flags = FIELD_REQUIRED,
+     .flags = FIELD_REQUIRED | FIELD_JUDGED,
+     .choices = upstream_types,
      .doc = "SystemResolvConf, which is /etc/resolv.conf, or Network."},
     {.path = RESOLVERS ".upstreams[].address",
      .type = FIELD_TEXT,
      .doc = "Address of a server of type Network."},
     {.path = RESOLVERS ".upstreams[].port",
      .type = FIELD_INT,
+     .flags = FIELD_JUDGED,
+     .min = 1,
+     .max = PORT_MAX,
      .fallback = "53",
      .doc = "Its port."},
     {.path = RESOLVERS ".policy",
      .type = FIELD_TEXT,
+     .flags = FIELD_JUDGED,
+     .choices = dns_policies,
      .fallback = "Sequential",
      .doc = "In which order: Random, RoundRobin or Sequential."},
     {.path = RESOLVERS ".protocolStrategy",
      .type = FIELD_TEXT,
+     .flags = FIELD_JUDGED,
+     .choices = protocols,
      .doc = "TCP asks by TCP alone; empty as the client asked."},
     TRANSPORT_FIELDS(RESOLVERS),
 
@@ -291,6 +333,34 @@ static const struct field fields[] = {
                      "UpstreamsHealthy."),
 };
 
+#define IS_TLS(at) "has(" at ".transport) && " at ".transport == 'TLS'"
+#define TRANSPORT_RULES(parent)                                                                    \
+    {parent ".transportConfig", "!has(self.tls) || (" IS_TLS("self") ")",                          \
+     "TLS must not be configured when using an empty or cleartext transport"},                     \
+    {                                                                                              \
+        parent ".transportConfig", "!(" IS_TLS("self") ") || has(self.tls)",                       \
+            "transportConfig requires a serverName when transport is TLS"                          \
+    }
+
+// In the words of admission.
+static const struct kind_rule rules[] = {
+    TRANSPORT_RULES(FORWARD),
+    TRANSPORT_RULES(RESOLVERS),
+    {RESOLVERS,
+     "!(has(self.transportConfig) && " IS_TLS(
+         "self.transportConfig") ") || "
+                                 "(has(self.upstreams) && self.upstreams.size() > 0 && "
+                                 "self.upstreams.all(upstream, upstream.type == 'Network'))",
+     "SystemResolvConf is not allowed when TLS is configured as the transport"},
+    {RESOLVERS ".upstreams[]",
+     "self.type != 'Network' || (has(self.address) && self.address.size() > 0)",
+     "The address field is mandatory for upstream of type Network, but was not provided"},
+    {RESOLVERS ".upstreams[]",
+     "self.type == 'Network' || ((!has(self.address) || self.address.size() == 0) && "
+     "(!has(self.port) || self.port == 53))",
+     "upstreams of type SystemResolvConf must have neither address nor port"},
+};
+
 static const struct kind_column columns[] = {
     {"Accepted", "string", ".status.conditions[?(@.type==\"Accepted\")].status", 0},
     {"Converged", "string", ".status.conditions[?(@.type==\"Converged\")].status", 0},
@@ -324,6 +394,8 @@ const struct kind dns_kind = {
     .change_role = "admin",
     .fields = fields,
     .field_count = COUNT_OF(fields),
+    .rules = rules,
+    .rule_count = COUNT_OF(rules),
     .columns = columns,
     .column_count = COUNT_OF(columns),
     .doc = "Which zones the cluster's DNS asks of which servers.",

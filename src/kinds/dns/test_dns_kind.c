@@ -324,6 +324,18 @@ static void admission_refuses_tls_without_its_transport(void **state)
     const char *errors =
         admission_errors_of(server_of(FORWARD("'transportConfig':{'tls':{'serverName':'a'}}")));
     assert_non_null(strstr(errors, "TLS must not be configured"));
+    assert_string_equal(admission_errors_of(server_of(FORWARD("'transportConfig':{'tls':null}"))),
+                        "");
+}
+
+static void the_cache_of_all_zones_is_judged_too(void **state)
+{
+    (void)state;
+    assert_string_equal(admission_errors_of(object_of("'cache':{'positiveTTL':'0.5h10m'}")), "");
+    const char *errors =
+        admission_errors_of(object_of("'cache':{'positiveTTL':'soon','negativeTTL':'-1s'}"));
+    assert_non_null(strstr(errors, "spec.cache.positiveTTL: must be a duration"));
+    assert_non_null(strstr(errors, "spec.cache.negativeTTL: must be a duration"));
 }
 
 static void both_spellings_of_the_first_draft_are_read(void **state)
@@ -443,6 +455,11 @@ static void the_schema_knows_the_fields_and_leaves_entries_to_the_rules(void **s
     (void)state;
     assert_null(schema_errors_of(&dns_kind, server_of("'zones':['*'],'forwardPlugin':{'policy':"
                                                       "'x'}")));
+    assert_null(schema_errors_of(
+        &dns_kind, server_of("'forwardPlugin':{'transportConfig':{'transport':'x','tls':{}},"
+                             "'options':{'maxFails':-1,'healthCheck':{}}}")));
+    assert_null(
+        schema_errors_of(&dns_kind, object_of("'upstreamResolvers':{'upstreams':[{'port':0}]}")));
     assert_non_null(schema_errors_of(&dns_kind, object_of("'server':[]")));
     assert_non_null(schema_errors_of(&dns_kind, object_of("'logLevel':'Loud'")));
     assert_non_null(schema_errors_of(&dns_kind, server_of("'zones':'corp.example'")));
@@ -459,6 +476,7 @@ int main(void)
         UNIT(a_bad_zone_leaves_the_others_of_its_entry),
         UNIT(all_faults_of_all_entries_are_reported_at_once),
         UNIT(admission_refuses_tls_without_its_transport),
+        UNIT(the_cache_of_all_zones_is_judged_too),
         UNIT(both_spellings_of_the_first_draft_are_read),
         UNIT(two_lists_of_servers_that_differ_are_refused),
         UNIT(a_spec_survives_packing),
