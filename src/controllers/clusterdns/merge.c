@@ -491,22 +491,12 @@ static bool is_default_root(const struct corefile_forward *root)
            root->policy == FORWARD_SEQUENTIAL && !root->uses_tls && !root->forces_tcp;
 }
 
-static const struct corefile_directive *find_root_forward(const struct corefile *corefile)
-{
-    uint16_t port;
-    const struct corefile_block *root =
-        corefile ? corefile_find_zone(corefile, TEXT("."), &port) : NULL;
-    for (size_t i = 0; root && i < root->directive_count; i++)
-        if (text_is(corefile_text(corefile, root->directives[i].first), "forward"))
-            return &root->directives[i];
-    return NULL;
-}
-
 // The last good one, or the default.
 static void keep_root(struct merging *merging, struct corefile_forward *out)
 {
     struct corefile_rest rest = {0};
-    const struct corefile_directive *forward = find_root_forward(merging->settings->live);
+    const struct corefile *live = merging->settings->live;
+    const struct corefile_directive *forward = live ? corefile_find_root_forward(live) : NULL;
     if (forward &&
         corefile_read_forward(merging->arena, merging->settings->live, forward, out, &rest))
         return;

@@ -1,16 +1,9 @@
-#include "controllers/clusterdns/reconcile.h"
+#include "controllers/clusterdns/target_private.h"
 
 #include <string.h>
 
 #include "dns/corefile/address.h"
-#include "dns/corefile/entry.h"
 #include "dns/corefile/lint.h"
-
-// Server blocks of ours in a file of somebody else's.
-struct owned {
-    struct corefile_owned *items;
-    size_t count;
-};
 
 // For foreign_owner(): which block of a file serves each zone; "": one of ours.
 struct foreign {
@@ -67,7 +60,7 @@ static struct config_map custom_of(const struct reconcile *reconcile)
 }
 
 // The first fault that CoreDNS would find, in its words; NULL: none.
-static const char *lint(const struct reconcile *reconcile, struct text text)
+const char *lint_text(const struct reconcile *reconcile, struct text text)
 {
     AUTO_BUFFER out = {0};
     struct config_map custom = custom_of(reconcile);
@@ -91,125 +84,6 @@ struct corefile *parse_corefile(const struct reconcile *reconcile, struct text t
     const struct corefile_options options = {0};
     struct corefile_problems problems = {.arena = reconcile->arena};
     return text.at ? corefile_new(&file, &options, &problems) : NULL;
-}
-
-// ---- what is ours in it -------------------------------------------------------------------------
-
-static struct text *texts_of(struct arena *arena, const struct value *list, size_t *count)
-{
-    struct text *texts = arena_new_array(arena, struct text, value_count(list) + 1);
-    *count = 0;
-    value_each (item, list)
-        if (item->type == VALUE_TEXT)
-            texts[(*count)++] = item->text;
-    return texts;
-}
-
-// The annotation is what counts: tools that write the file anew drop comments.
-static bool read_zones(const struct reconcile *reconcile, struct text annotation, struct owned *out)
-{
-    struct error err;
-    const struct value *list =
-        annotation.at ? value_read_json(reconcile->arena, annotation, &value_manifest_limits, &err)
-                      : NULL;
-    if (!list || list->type != VALUE_LIST)
-        return false;
-    out->items = arena_new_array(reconcile->arena, struct corefile_owned, list->count + 1);
-    value_each (item, list) {
-        struct corefile_owned *owned = &out->items[out->count++];
-        owned->name = value_text_at(item, "name");
-        owned->zones = texts_of(reconcile->arena, value_list_at(item, "zones"), &owned->zone_count);
-    }
-    return true;
-}
-
-static bool read_owned(const struct reconcile *reconcile, struct owned *out)
-{
-    return read_zones(reconcile, config_map_annotation(&reconcile->target.map, ZONES_ANNOTATION),
-                      out);
-}
-
-static const struct text last_zones[] = {{"hostname.bind", 13}, {"version.bind", 12}};
-
-static const struct corefile_block *find_owned_block(const struct corefile *corefile,
-                                                     const struct corefile_owned *owned)
-{
-    uint16_t port;
-    const struct corefile_block *block =
-        owned->zone_count ? corefile_find_zone(corefile, owned->zones[0], &port) : NULL;
-    return block && corefile_is_owned(block, owned, 1) ? block : NULL;
-}
-
-static bool is_last(const struct corefile_owned *owned)
-{
-    return owned->zone_count == COUNT_OF(last_zones) && text_equal(owned->zones[0], last_zones[0]);
-}
-
-static bool has_same_block(const struct reconcile *reconcile, const struct corefile *copy,
-                           const struct corefile_owned *owned)
-{
-    const struct corefile_block *live = find_owned_block(reconcile->live, owned);
-    const struct corefile_block *there = find_owned_block(copy, owned);
-    if (!live || !there)
-        return false;
-    return is_last(owned) || text_equal(corefile_block_text(reconcile->live, live, owned->name),
-                                        corefile_block_text(copy, there, owned->name));
-}
-
-// Our blocks in a Corefile of which there is a copy. False: there is none.
-static bool read_copy(const struct reconcile *reconcile, struct text id, struct text *text,
-                      const struct value **annotations, struct owned *out)
-{
-    *text = copy_text(reconcile, id, annotations);
-    return text->at &&
-           read_zones(reconcile, value_text(value_find(*annotations, ZONES_ANNOTATION)), out);
-}
-
-// Without the annotation a block is ours if it has the text that we wrote last. False: there is no
-// copy of that.
-static bool guess_owned(const struct reconcile *reconcile, struct owned *out)
-{
-    struct text text;
-    struct owned written = {0};
-    const struct value *annotations;
-    if (!read_copy(reconcile, reconcile->before.config.id, &text, &annotations, &written))
-        return false;
-    CLEANUP(corefile) struct corefile *copy = parse_corefile(reconcile, text);
-    out->items = arena_new_array(reconcile->arena, struct corefile_owned, written.count + 1);
-    for (size_t i = 0; i < written.count; i++)
-        if (has_same_block(reconcile, copy, &written.items[i]))
-            out->items[out->count++] = written.items[i];
-    return true;
-}
-
-static bool is_as_rendered(const struct reconcile *reconcile, const struct corefile_input *input,
-                           const struct corefile_entry *entry)
-{
-    AUTO_BUFFER rendered = {0};
-    uint16_t port;
-    const struct corefile_block *block =
-        corefile_find_zone(reconcile->live, entry->zones[0], &port);
-    corefile_render_entry(&rendered, input, entry);
-    return block && text_equal(buffer_text(&rendered),
-                               corefile_block_text(reconcile->live, block, entry->name));
-}
-
-// Without a copy either: if it has the text that we would write. The last block is known by its id.
-static void guess_rendered(const struct reconcile *reconcile, const struct corefile_input *input,
-                           struct owned *out)
-{
-    uint16_t port;
-    out->items = arena_new_array(reconcile->arena, struct corefile_owned, input->entry_count + 1);
-    for (size_t i = 0; i < input->entry_count; i++) {
-        const struct corefile_entry *entry = &input->entries[i];
-        if (is_as_rendered(reconcile, input, entry))
-            out->items[out->count++] =
-                (struct corefile_owned){entry->name, entry->zones, entry->zone_count};
-    }
-    const struct corefile_block *last = corefile_find_zone(reconcile->live, last_zones[1], &port);
-    if (last && config_id_find(corefile_block_text(reconcile->live, last, TEXT(""))).at)
-        out->items[out->count++] =
-            (struct corefile_owned){.zones = last_zones, .zone_count = COUNT_OF(last_zones)};
 }
 
 static void note_block(struct foreign *foreign, const struct corefile *corefile,
@@ -256,7 +130,7 @@ static const char *find_entry_fault(void *context, const struct corefile_entry *
     AUTO_BUFFER text = {0};
     struct reconcile *reconcile = context;
     corefile_render_entry(&text, &reconcile->merged.input, entry);
-    const char *fault = lint(reconcile, buffer_text(&text));
+    const char *fault = lint_text(reconcile, buffer_text(&text));
     *reason = REASON_INVALID_OPTION;
     if (fault)
         return arena_printf(reconcile->arena, "CoreDNS would refuse the entry: %s", fault);
@@ -303,7 +177,7 @@ static void merge_objects(struct reconcile *reconcile, const struct merge_settin
 // ---- writing ------------------------------------------------------------------------------------
 
 // The id is hashed with zeroes in its place, which are then overwritten.
-static void settle_id(struct reconcile *reconcile, struct buffer *text)
+void settle_config_id(struct reconcile *reconcile, struct buffer *text)
 {
     config_id_of(buffer_text(text), reconcile->id);
     static const char chaos[] = "\n    chaos " CONFIG_ID_PREFIX "0000000000000000 signpost\n";
@@ -343,13 +217,13 @@ static struct text zones_annotation(struct reconcile *reconcile, bool has_last)
         add_zones(reconcile->arena, list, input->entries[i].name, input->entries[i].zones,
                   input->entries[i].zone_count);
     if (has_last)
-        add_zones(reconcile->arena, list, TEXT(""), last_zones, COUNT_OF(last_zones));
+        add_zones(reconcile->arena, list, TEXT(""), last_zones, LAST_ZONES);
     value_write_json(&json, list);
     return (struct text){arena_copy(reconcile->arena, json.at, json.len), json.len};
 }
 
-static void set_annotation(struct reconcile *reconcile, struct value *map, const char *key,
-                           struct text value)
+void set_annotation(struct reconcile *reconcile, struct value *map, const char *key,
+                    struct text value)
 {
     value_set(map, text_of(key),
               value.at ? value_make_text(reconcile->arena, value)
@@ -362,7 +236,7 @@ static bool check_text(struct reconcile *reconcile)
 {
     if (reconcile->mode == MODE_ADOPTED && text_equal(reconcile->text, reconcile->target.text))
         return true; // can_be_edited() has checked it
-    const char *fault = lint(reconcile, reconcile->text);
+    const char *fault = lint_text(reconcile, reconcile->text);
     if (fault)
         return refuse_text(reconcile, REASON_COREFILE_REFUSED,
                            arena_printf(reconcile->arena,
@@ -398,15 +272,7 @@ static uint16_t root_port(const struct corefile *corefile)
     return corefile_find_zone(corefile, TEXT("."), &port) && port ? port : 53;
 }
 
-// What is to become of the file of somebody else.
-struct edit {
-    const struct owned *owned; // what goes
-    struct text blocks;        // what comes
-    bool keeps_root;
-    const struct corefile_forward *root; // of the root block; NULL: the one that they wrote
-};
-
-static void splice(struct reconcile *reconcile, const struct edit *edit, struct value *annotations,
+void splice_target(struct reconcile *reconcile, const struct edit *edit, struct value *annotations,
                    struct buffer *out)
 {
     struct text saved = config_map_annotation(&reconcile->target.map, FORWARD_ANNOTATION);
@@ -439,7 +305,7 @@ static bool can_be_edited(struct reconcile *reconcile)
                            arena_printf(reconcile->arena, "ConfigMap %.*s/%.*s has no key %s",
                                         TEXT_ARGS(reconcile->target.namespace_),
                                         TEXT_ARGS(reconcile->target.name), reconcile->target.key));
-    const char *fault = lint(reconcile, reconcile->target.text);
+    const char *fault = lint_text(reconcile, reconcile->target.text);
     if (!fault)
         return true;
     return refuse_text(
@@ -486,8 +352,8 @@ static void make_adopted(struct reconcile *reconcile)
         .keeps_root = reconcile->merged.is_root_refused,
         .root = reconcile->merged.is_root_changed ? &reconcile->merged.input.root : NULL,
     };
-    splice(reconcile, &edit, annotations, &out);
-    settle_id(reconcile, &out);
+    splice_target(reconcile, &edit, annotations, &out);
+    settle_config_id(reconcile, &out);
     set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
     set_annotation(reconcile, annotations, ZONES_ANNOTATION, zones_annotation(reconcile, has_last));
     reconcile->annotations = annotations;
@@ -519,7 +385,7 @@ static void make_imported(struct reconcile *reconcile)
     settings.foreign_context = &foreign;
     merge_objects(reconcile, &settings);
     render_blocks(reconcile, !foreign_owner(&foreign, last_zones[1]), &out);
-    settle_id(reconcile, &out);
+    settle_config_id(reconcile, &out);
     set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
     reconcile->annotations = annotations;
 }
@@ -566,146 +432,4 @@ void make_text(struct reconcile *reconcile)
     makers[reconcile->mode](reconcile);
     if (!check_text(reconcile))
         drop_text(reconcile);
-}
-
-// ---- going back ---------------------------------------------------------------------------------
-
-// Our blocks of a Corefile that ran, with room for another id.
-static void write_blocks(const struct corefile *corefile, const struct owned *owned,
-                         struct buffer *out)
-{
-    for (size_t i = 0; i < owned->count; i++) {
-        const struct corefile_owned *item = &owned->items[i];
-        const struct corefile_block *block = find_owned_block(corefile, item);
-        if (!block)
-            continue;
-        size_t start = out->len;
-        struct text text = corefile_block_text(corefile, block, item->name);
-        buffer_add(out, text.at, text.len);
-        struct text id = config_id_find((struct text){out->at + start, out->len - start});
-        if (is_last(item) && id.at)
-            memcpy(out->at + (id.at - out->at), corefile_no_id, CONFIG_ID_LEN);
-    }
-}
-
-static const struct corefile_directive *find_root_forward(const struct corefile *corefile)
-{
-    uint16_t port;
-    const struct corefile_block *root = corefile_find_zone(corefile, TEXT("."), &port);
-    for (size_t i = 0; root && i < root->directive_count; i++)
-        if (text_is(corefile_text(corefile, root->directives[i].first), "forward"))
-            return &root->directives[i];
-    return NULL;
-}
-
-// The file that stands there, with our part of the one that ran; without one, as its owner wrote
-// it.
-static void splice_earlier(struct reconcile *reconcile, const struct corefile *ran,
-                           const struct owned *written, bool has_root, struct value *annotations,
-                           struct buffer *out)
-{
-    AUTO_BUFFER blocks = {0};
-    struct owned owned = {0};
-    struct corefile_rest rest = {0};
-    struct corefile_forward root = {0};
-    const struct corefile_directive *forward = has_root ? find_root_forward(ran) : NULL;
-    bool can_have_root = corefile_root_forward(reconcile->live).at;
-    if (!read_owned(reconcile, &owned))
-        (void)guess_owned(reconcile, &owned);
-    if (ran)
-        write_blocks(ran, written, &blocks);
-    bool is_read = forward && corefile_read_forward(reconcile->arena, ran, forward, &root, &rest);
-    const struct edit edit = {
-        .owned = &owned,
-        .blocks = buffer_text(&blocks),
-        .keeps_root = !can_have_root,
-        .root = is_read ? &root : NULL,
-    };
-    splice(reconcile, &edit, annotations, out);
-}
-
-static void forget(struct reconcile *reconcile, struct value *annotations)
-{
-    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, (struct text){0});
-    set_annotation(reconcile, annotations, ZONES_ANNOTATION, (struct text){0});
-}
-
-static struct value *make_text_of_others(struct reconcile *reconcile)
-{
-    AUTO_BUFFER out = {0};
-    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
-    splice_earlier(reconcile, NULL, NULL, false, annotations, &out);
-    forget(reconcile, annotations);
-    set_annotation(reconcile, annotations, FORWARD_ANNOTATION, (struct text){0});
-    reconcile->text = (struct text){arena_copy(reconcile->arena, out.at, out.len), out.len};
-    reconcile->id[0] = '\0';
-    return annotations;
-}
-
-static bool make_adopted_again(struct reconcile *reconcile, struct text id)
-{
-    AUTO_BUFFER out = {0};
-    struct text text;
-    struct owned written = {0};
-    const struct value *kept;
-    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
-    if (!read_copy(reconcile, id, &text, &kept, &written))
-        return false;
-    CLEANUP(corefile) struct corefile *ran = parse_corefile(reconcile, text);
-    splice_earlier(reconcile, ran, &written, value_text(value_find(kept, FORWARD_ANNOTATION)).at,
-                   annotations, &out);
-    settle_id(reconcile, &out);
-    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
-    set_annotation(reconcile, annotations, ZONES_ANNOTATION,
-                   value_text(value_find(kept, ZONES_ANNOTATION)));
-    reconcile->annotations = annotations;
-    return !lint(reconcile, reconcile->text);
-}
-
-// A file that is all ours.
-static bool make_own_again(struct reconcile *reconcile, struct text id)
-{
-    const struct value *annotations = NULL;
-    struct text text = reconcile->mode == MODE_FILE ? good_file_text(reconcile)
-                                                    : copy_text(reconcile, id, &annotations);
-    if (!text.at || id.len != CONFIG_ID_LEN)
-        return false;
-    memcpy(reconcile->id, id.at, CONFIG_ID_LEN);
-    reconcile->text = text;
-    reconcile->annotations = annotations;
-    return true;
-}
-
-// Of a file that was not there: it goes.
-void make_no_text(struct reconcile *reconcile)
-{
-    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
-    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, (struct text){0});
-    reconcile->annotations = annotations;
-    drop_text(reconcile);
-}
-
-bool make_earlier_text(struct reconcile *reconcile)
-{
-    struct text id = reconcile->before.config.proved[0];
-    if (reconcile->mode == MODE_IMPORT && !reconcile->before.config.proved_count) {
-        make_no_text(reconcile);
-        return true;
-    }
-    if (reconcile->mode != MODE_ADOPTED)
-        return make_own_again(reconcile, id);
-    if (!reconcile->live)
-        return false;
-    if (!make_adopted_again(reconcile, id))
-        reconcile->annotations = make_text_of_others(reconcile);
-    return true;
-}
-
-bool make_text_without_us(struct reconcile *reconcile)
-{
-    reconcile->live = parse_corefile(reconcile, reconcile->target.text);
-    if (reconcile->mode != MODE_ADOPTED || !reconcile->live)
-        return false;
-    reconcile->annotations = make_text_of_others(reconcile);
-    return !is_in_place(reconcile);
 }

@@ -130,7 +130,7 @@ struct text corefile_block_text(const struct corefile *corefile, const struct co
     return (struct text){text_of_file(corefile).at + start, block_end(corefile, block) - start};
 }
 
-static const struct corefile_directive *find_forward(const struct corefile *corefile)
+const struct corefile_directive *corefile_find_root_forward(const struct corefile *corefile)
 {
     uint16_t port;
     const struct corefile_directive *found = NULL;
@@ -149,7 +149,7 @@ static const struct corefile_directive *find_forward(const struct corefile *core
 
 struct text corefile_root_forward(const struct corefile *corefile)
 {
-    const struct corefile_directive *forward = find_forward(corefile);
+    const struct corefile_directive *forward = corefile_find_root_forward(corefile);
     if (!forward)
         return (struct text){0};
     size_t start = corefile->tokens[forward->first].start;
@@ -350,7 +350,7 @@ static void replace_forward(struct edits *edits, struct buffer *rendered, struct
                             const struct corefile_splice *splice)
 {
     const struct corefile *corefile = splice->corefile;
-    const struct corefile_directive *forward = find_forward(corefile);
+    const struct corefile_directive *forward = corefile_find_root_forward(corefile);
     size_t end = forward->first + forward->count;
     size_t open = forward->first + 2;
     struct text upstreams;

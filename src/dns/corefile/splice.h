@@ -51,5 +51,7 @@ const struct corefile_owned **corefile_find_owners(struct arena *arena,
 // The octets of a server block with the comment of that name above it.
 struct text corefile_block_text(const struct corefile *corefile, const struct corefile_block *block,
                                 struct text name);
-// The octets of the `forward .` of the root block; absent: there is none, or more than one.
+// The `forward .` of the root block; NULL: there is none, or more than one.
+const struct corefile_directive *corefile_find_root_forward(const struct corefile *corefile);
+// Its octets; absent as above.
 struct text corefile_root_forward(const struct corefile *corefile);
