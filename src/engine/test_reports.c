@@ -14,8 +14,8 @@
 #include "model/tap_store.h"
 #include "model/virtual_loop.h"
 
-// What decisions on objects without a status of ours report: the same events and lines are not
-// written twice in a row.
+// What decisions report that write no status: the same events and lines are not written twice in a
+// row.
 
 enum { SECOND = 1000 };
 
@@ -27,6 +27,7 @@ static const struct kind subject_kind = {
     .singular = "subject",
     .is_namespaced = true,
     .is_foreign = true,
+    .has_status = true,
     .pack_spec = labels_pack,
     .keeps_labels = true,
 };
