@@ -110,10 +110,10 @@ static bool is_called_for(struct reconcile *reconcile)
 {
     const struct proof *proof = &reconcile->proof;
     bool has_spec = reconcile->mode == MODE_OWNED
-                        ? reconcile->settings->image != NULL
-                        : reconcile->mode == MODE_ADOPTED && read_their_spec(reconcile);
-    return has_spec && !strcmp(reconcile->settings->preflight, "auto") &&
-           reconcile->target.text.len && proof->total && !proof->current;
+                        ? reconcile->settings->image && reconcile->target.text.len
+                        : read_their_spec(reconcile) != NULL;
+    return has_spec && !strcmp(reconcile->settings->preflight, "auto") && proof->total &&
+           !proof->current;
 }
 
 static enum preflight skip_preflight(struct reconcile *reconcile, const char *why)

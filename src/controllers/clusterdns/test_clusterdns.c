@@ -862,6 +862,37 @@ static void where_the_file_imports_ours_is_a_key_of_its_own(void **state)
     assert_string_equal(data_of("kube-system", "coredns-custom", "theirs.server"), "x");
 }
 
+static void a_key_is_loaded_by_one_pod_with_all_the_others(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    pods_answer("");
+    cluster.settings.preflight = "auto";
+    put_text_map("kube-system", "coredns", "Corefile",
+                 ".:53 {\n    errors\n}\nimport /etc/coredns/custom/*.server\n");
+    put_text_map("kube-system", "coredns-custom", "theirs.server", "x");
+    value_put_text(arena,
+                   value_at(find_stored(&deployment_kind, "kube-system", "coredns")->tree,
+                            "spec.template.spec.volumes[0].configMap", NULL),
+                   "name", "coredns-custom");
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    const char *copy = arena_printf(arena, "coredns-custom-%s", config_id());
+    assert_null(data_of("kube-system", "coredns-custom", "signpost.server"));
+    assert_non_null(strstr(data_of("kube-system", copy, "signpost.server"), "a.example:53 {"));
+    assert_string_equal(data_of("kube-system", copy, "theirs.server"), "x");
+    struct stored *pod =
+        find_stored(&pod_kind, "kube-system",
+                    arena_printf(arena, "coredns-custom-preflight-%.8s", config_id()));
+    assert_true(text_is(value_text_at(pod->tree, "spec.volumes[0].configMap.name"), copy));
+    value_put(arena, pod->tree, "status",
+              quote(arena, "{'phase':'Running','conditions':[{'type':'Ready','status':'True'}]}"));
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of("kube-system", "coredns-custom", "signpost.server"),
+                        data_of("kube-system", copy, "signpost.server"));
+}
+
 static void a_first_key_that_makes_pods_crash_goes_again(void **state)
 {
     (void)state;
@@ -1197,6 +1228,7 @@ int main(void)
         STORY(what_the_first_pod_says_is_enough),
         STORY(a_pod_that_may_not_be_made_is_not_waited_for),
         STORY(where_the_file_imports_ours_is_a_key_of_its_own),
+        STORY(a_key_is_loaded_by_one_pod_with_all_the_others),
         STORY(a_first_key_that_makes_pods_crash_goes_again),
         STORY(openshifts_operator_is_left_alone),
         STORY(a_fragment_is_served_with_the_main_object),

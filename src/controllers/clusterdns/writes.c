@@ -134,6 +134,16 @@ struct text copy_text(const struct reconcile *reconcile, struct text id,
     return config_map_data(&map, "Corefile");
 }
 
+// A ConfigMap whose keys are imported stands in for the whole of it.
+static void add_other_keys(struct reconcile *reconcile, struct value *data)
+{
+    const struct target *target = &reconcile->target;
+    for (size_t i = 0; i < target->map.data_count; i++)
+        value_set(data, target->map.data[i].key,
+                  value_make_text(reconcile->arena, target->map.data[i].value));
+    value_set(data, text_of(target->key), value_make_text(reconcile->arena, reconcile->text));
+}
+
 void want_copy(struct reconcile *reconcile)
 {
     struct arena *arena = reconcile->arena;
@@ -144,6 +154,8 @@ void want_copy(struct reconcile *reconcile)
     struct value *data = value_make(arena, VALUE_MAP);
     value_put(arena, tree, "metadata.annotations", value_copy(arena, reconcile->annotations));
     value_put_bool(arena, tree, "immutable", true);
+    if (reconcile->mode == MODE_IMPORT)
+        add_other_keys(reconcile, data);
     value_set(data, TEXT("Corefile"), value_make_text(arena, reconcile->text));
     value_set(tree, TEXT("data"), data);
     want_object(reconcile, &config_map_kind, reconcile->target.namespace_,
