@@ -109,7 +109,9 @@ def with_kind(cluster):
     for document in api.yaml.load_all(text, Loader=api.yaml.CSafeLoader):
         cluster.wait_established(document["metadata"]["name"])
         api.add_kind(document)
-    return cluster
+    yield cluster
+    code, _, errors = cluster.kubectl("delete", "-f", "-", stdin=text) # `dns` names nothing again
+    assert code == 0, errors
 
 
 @pytest.fixture
