@@ -34,11 +34,13 @@ class Site:
         self.manifests = folder / "manifests"
         self.manifests.mkdir()
         self.signpost = self.coredns = None
+        self.upstreams = []
         for at, where in enumerate(("127.0.0.21:53", "127.0.0.22:5300", "127.0.0.53:53")):
             upstream = self.start_program(f"upstream-{at}", sys.executable, HERE / "one_answer.py",
                                           where, f"192.0.2.{at + 1}")
             wait_until(lambda upstream=upstream: "up" in upstream.log(), "an upstream", 20,
                        [upstream])
+            self.upstreams.append(upstream)
 
     def start_program(self, name, *command):
         return self.programs.start(name, [*self.netns.within, *map(str, command)])
@@ -103,6 +105,13 @@ class Site:
 
     def ask(self, name, *words):
         return self.netns.dig("127.0.0.1", PORT, name, *words)
+
+    def status_of_answer(self, name, kind):
+        """(response code, number of records)"""
+        text = subprocess.run([*self.netns.within, "dig", "@127.0.0.1", "-p", str(PORT), name, kind,
+                               "+time=1", "+tries=2"], capture_output=True, text=True,
+                              check=False).stdout
+        return (re.search(r"status: (\w+)", text)[1], int(re.search(r"ANSWER: (\d+)", text)[1]))
 
     def wait_answer(self, name, answer):
         wait_until(lambda: self.ask(name) == answer,
@@ -193,6 +202,35 @@ def test_a_file_that_is_broken_by_hand_raises_the_counter_of_the_alert(site, rel
     wait_until(lambda: here.metrics("127.0.0.1:9153")[counter] > 0, "CoreDNS tells", 90,
                [here.coredns])
     here.wait_answer("www.foo.com", "192.0.2.1")
+
+
+@pytest.mark.parametrize("release", sorted(RELEASES))
+def test_an_upstream_that_is_gone_is_named(site, release):
+    here = site(release)
+    here.put(server("foo.com", upstreams=["127.0.0.21"]),
+             server("bar.com", upstreams=["127.0.0.22:5300"]))
+    here.run("--coredns-version", release).run_coredns()
+    here.wait("UpstreamsHealthy", "True", "Healthy", seconds=90)
+    here.upstreams[0].kill()
+
+    def is_told():
+        here.ask("www.foo.com")  # CoreDNS checks a server that did not answer
+        return here.condition("UpstreamsHealthy")[:2] == ("False", "Failing")
+    wait_until(is_told, lambda: here.condition("UpstreamsHealthy"), 150, [here.signpost])
+    assert re.search(r": 127\.0\.0\.21(:53)?$", here.condition("UpstreamsHealthy")[2])
+    assert here.ask("bar.com") == "192.0.2.2"
+
+
+@pytest.mark.parametrize("release", sorted(RELEASES))
+def test_aaaa_records_are_filtered_where_an_entry_says_so(site, release):
+    here = site(release)
+    here.put({**server("foo.com", upstreams=["127.0.0.21"]), "filterAAAA": True},
+             server("bar.com", upstreams=["127.0.0.22:5300"]))
+    here.run("--coredns-version", release).run_coredns()
+    here.wait("Converged", "True", "Converged")
+    here.wait_answer("www.foo.com", "192.0.2.1")
+    assert here.status_of_answer("www.foo.com", "AAAA") == ("NOERROR", 0)
+    assert here.status_of_answer("www.bar.com", "AAAA") == ("NOERROR", 1)  # as its server answers
 
 
 def test_a_release_that_is_known_to_be_older_is_not_given_what_it_refuses(site):
