@@ -77,10 +77,30 @@ static void add_message(struct buffer *out, const char *text)
     buffer_printf(out, "%s%s", out->len ? "\n" : "", text);
 }
 
-static bool is_rolling(const struct reconcile *reconcile)
+static bool was_true(const struct reconcile *reconcile, const char *type)
+{
+    const struct condition *before = conditions_find(&reconcile->before.conditions, type);
+    return before && before->status == CONDITION_TRUE;
+}
+
+// A process that has just begun has asked nobody yet: what was proved before stays so, unless a Pod
+// says otherwise.
+static size_t count_current(const struct reconcile *reconcile)
 {
     const struct proof *proof = &reconcile->proof;
-    return !reconcile->fault && reconcile->id[0] && proof->current < proof->total;
+    bool was_converged =
+        was_true(reconcile, "Converged") && text_is(reconcile->before.config.id, reconcile->id);
+    return proof->current + (was_converged ? proof->unknown : 0);
+}
+
+static bool has_converged(const struct reconcile *reconcile)
+{
+    return count_current(reconcile) == reconcile->proof.total;
+}
+
+static bool is_rolling(const struct reconcile *reconcile)
+{
+    return !reconcile->fault && reconcile->id[0] && !has_converged(reconcile);
 }
 
 static void explain_progress(struct reconcile *reconcile, const struct workload *workload,
@@ -257,7 +277,7 @@ static void report_converged(struct reconcile *reconcile)
     else if (!proof->total)
         set(reconcile, "Converged", CONDITION_UNKNOWN, REASON_NO_PODS,
             "no Pod of CoreDNS runs that could be asked");
-    else if (proof->current == proof->total)
+    else if (has_converged(reconcile))
         set(reconcile, "Converged", CONDITION_TRUE, REASON_CONVERGED,
             arena_printf(arena, "all Pods of CoreDNS run config %s", reconcile->id));
     else if (!is_past_deadline(reconcile)) {
@@ -282,7 +302,8 @@ static void report_upstreams(struct reconcile *reconcile)
         set(reconcile, "UpstreamsHealthy", CONDITION_FALSE, REASON_FAILING,
             arena_printf(reconcile->arena, "these servers failed health checks within 5 min: %s",
                          upstreams->failing));
-    else if (upstreams->is_observed)
+    else if (upstreams->is_observed ||
+             (upstreams->is_unasked && was_true(reconcile, "UpstreamsHealthy")))
         set(reconcile, "UpstreamsHealthy", CONDITION_TRUE, REASON_HEALTHY,
             "no server that is forwarded to failed a health check within 5 min");
     else
@@ -296,11 +317,11 @@ static void show_pods(struct reconcile *reconcile, const struct workload *worklo
     struct dns_pods *pods = &reconcile->now.pods;
     reconcile->now.has_pods = true;
     pods->desired = workload->desired;
-    pods->current = (int64_t)proof->current;
+    pods->current = (int64_t)count_current(reconcile);
     pods->old = (int64_t)proof->old;
-    pods->silent = (int64_t)(proof->silent + proof->unknown);
+    pods->silent = (int64_t)proof->total - pods->current - (int64_t)proof->old;
     memcpy(pods->stale, proof->stale, sizeof pods->stale);
-    pods->stale_count = proof->stale_count;
+    pods->stale_count = has_converged(reconcile) ? 0 : proof->stale_count;
 }
 
 // ---- the status ---------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ struct placement {
 // What the Pods say of the servers that are forwarded to.
 struct upstreams {
     bool is_observed;
+    bool is_unasked;     // nobody has answered yet, or could, since this process began
     const char *failing; // those that failed a check within five minutes; NULL: none
 };
 

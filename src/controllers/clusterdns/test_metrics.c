@@ -150,6 +150,34 @@ static void a_pod_that_comes_back_is_no_change(void **state)
     assert_int_equal(sample(LAST_CONVERGED, NULL), converged_s + 610);
 }
 
+static void a_restart_of_the_program_is_no_change_either(void **state)
+{
+    (void)state;
+    use_two_pods();
+    cluster.failing = "";
+    put_main("'servers':[" GOOD "]");
+    settle(DNS_MAIN_NAME);
+    const char *id = config_id();
+    pods_answer(id, id);
+    settle(DNS_MAIN_NAME);
+    settle(DNS_MAIN_NAME); // and its metrics
+    assert_string_equal(now("UpstreamsHealthy"), "True/Healthy");
+    int64_t converged_s = sample(LAST_CONVERGED, NULL);
+    cluster.now_ms += 600 * 1000;
+    cluster.question_count = 0; // nobody has been asked yet
+    assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+    assert_int_equal(sample(PODS, "current"), 2);
+    assert_string_equal(now("Converged"), "True/Converged");
+    assert_string_equal(now("Progressing"), "False/AsExpected");
+    assert_string_equal(now("UpstreamsHealthy"), "True/Healthy");
+    pods_answer(id, NULL);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "Unknown/PodsSilent");
+    pods_answer(id, id);
+    settle(DNS_MAIN_NAME);
+    assert_int_equal(sample(LAST_CONVERGED, NULL), converged_s + 600);
+}
+
 static void a_corefile_that_is_put_back_counts_once(void **state)
 {
     (void)state;
@@ -171,8 +199,11 @@ static void a_corefile_that_is_put_back_counts_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(entries_are_counted_by_their_state),      STORY(pods_are_counted_by_what_they_run),
-        STORY(a_change_counts_once_all_pods_run_it),    STORY(a_pod_that_comes_back_is_no_change),
+        STORY(entries_are_counted_by_their_state),
+        STORY(pods_are_counted_by_what_they_run),
+        STORY(a_change_counts_once_all_pods_run_it),
+        STORY(a_pod_that_comes_back_is_no_change),
+        STORY(a_restart_of_the_program_is_no_change_either),
         STORY(a_corefile_that_is_put_back_counts_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@ struct looking {
     size_t first;     // of those whose turn it is
     size_t total;
     size_t answered;
+    size_t unasked;
     struct text failing[SHOWN_MAX];
     size_t failing_count;
 };
@@ -62,6 +63,7 @@ static void look_at(struct looking *looking, const char *host)
     looking->at++;
     const struct answer_view *answer =
         snapshot_answer(reconcile->in, BACKEND_NAME, "metrics", about);
+    looking->unasked += !answer || !answer->answered_ms;
     if (!answer || !answer->answered_ms || !answer->is_ok)
         return;
     looking->answered++;
@@ -74,6 +76,7 @@ static void note_outcome(const struct looking *looking)
     AUTO_BUFFER names = {0};
     struct upstreams *out = &looking->reconcile->upstreams;
     out->is_observed = looking->answered > 0;
+    out->is_unasked = looking->unasked > 0;
     for (size_t i = 0; i < looking->failing_count; i++)
         buffer_printf(&names, "%s%.*s", i ? ", " : "", TEXT_ARGS(looking->failing[i]));
     if (names.len)
@@ -85,6 +88,7 @@ void look_at_upstreams(struct reconcile *reconcile)
     const struct proof *proof = &reconcile->proof;
     struct looking looking = {
         .reconcile = reconcile, .port = metrics_port(reconcile), .total = proof->host_count};
+    reconcile->upstreams.is_unasked = proof->unknown > 0;
     if (!looking.port || !looking.total || proof->current < proof->total)
         return;
     looking.first = (size_t)(reconcile->in->now_ms / MINUTE_MS) * PODS_A_MINUTE % looking.total;
