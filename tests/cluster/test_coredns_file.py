@@ -204,6 +204,24 @@ def test_a_file_that_is_broken_by_hand_raises_the_counter_of_the_alert(site, rel
     here.wait_answer("www.foo.com", "192.0.2.1")
 
 
+def test_a_restart_changes_nothing(site):
+    here = site("1.10.1")
+    here.put(server("foo.com", upstreams=["127.0.0.21"]))
+    here.run("--coredns-version", "1.10.1").run_coredns()
+    here.wait("Converged", "True", "Converged")
+    here.wait("UpstreamsHealthy", "True", "Healthy", seconds=90)
+    status, text = here.status(), (here.folder / "Corefile").read_text()
+    here.signpost.kill()
+    here.run("--coredns-version", "1.10.1")
+    here.wait_metric('signpost_corefile_converged{status="True"}', 1)
+    here.wait_metric('signpost_corefile_pods{state="current"}', 1)
+    asked = 'signpost_backend_requests_total{backend="coredns",operation="question",code="2xx"}'
+    wait_until(lambda: here.metrics().get(asked, 0) >= 3, "file, config and metrics are read", 30,
+               [here.signpost])
+    assert here.status() == status
+    assert (here.folder / "Corefile").read_text() == text
+
+
 @pytest.mark.parametrize("release", sorted(RELEASES))
 def test_an_upstream_that_is_gone_is_named(site, release):
     here = site(release)
