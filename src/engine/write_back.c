@@ -243,28 +243,31 @@ bool write_back_read_whole(struct engine *engine, uint32_t id, const struct deci
     return true;
 }
 
-// The status as it would be stored: fields that go leave no trace.
-static struct content_id stored_id(struct arena *arena, const struct kind *kind,
-                                   const struct value *status)
+// What a merge patch leaves of a map: fields that go leave no trace. `kind` of a whole status: what
+// is bulk in it is left out, too.
+static struct value *stored_fields(struct arena *arena, const struct kind *kind,
+                                   const struct value *map)
 {
     struct value *kept = value_make(arena, VALUE_MAP);
-    value_each (item, status) {
-        if (item->type == VALUE_NULL || status_is_bulk(kind, item->key))
+    value_each (item, map) {
+        if (item->type == VALUE_NULL || (kind && status_is_bulk(kind, item->key)))
             continue;
-        struct value *link = arena_new_of(arena, struct value);
-        *link = *item;
+        struct value *link = item->type == VALUE_MAP ? stored_fields(arena, NULL, item)
+                                                     : arena_new_of(arena, struct value);
+        if (item->type != VALUE_MAP)
+            *link = *item;
         link->next = NULL;
         value_set(kept, item->key, link);
     }
-    return value_content_id(kept);
+    return kept;
 }
 
 bool write_back_status(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     const struct object *object = engine->keys[id].object;
-    if (!decision->status ||
-        content_id_equal(stored_id(engine->arena, object->kind, decision->status),
-                         object->status_id))
+    if (!decision->status || content_id_equal(value_content_id(stored_fields(
+                                                  engine->arena, object->kind, decision->status)),
+                                              object->status_id))
         return false;
     struct write *write = write_new(engine, id, decision);
     store_patch_status(engine->options.store, object, decision->status, write_done, write);
