@@ -127,8 +127,8 @@ struct text copy_text(const struct reconcile *reconcile, struct text id,
     for (size_t i = 0; i < COUNT_OF(kept_annotations); i++) {
         struct text value = config_map_annotation(&map, kept_annotations[i]);
         value_set(kept, text_of(kept_annotations[i]),
-                  value.at ? value_make_text(reconcile->arena, value)
-                           : value_make(reconcile->arena, VALUE_NULL));
+                  value.len ? value_make_text(reconcile->arena, value)
+                            : value_make(reconcile->arena, VALUE_NULL));
     }
     *annotations = kept;
     return config_map_data(&map, "Corefile");
@@ -144,6 +144,16 @@ static void add_other_keys(struct reconcile *reconcile, struct value *data)
     value_set(data, text_of(target->key), value_make_text(reconcile->arena, reconcile->text));
 }
 
+// What is made anew has none to remove, and a null would become an empty text in it.
+static struct value *copy_set_annotations(struct reconcile *reconcile)
+{
+    struct value *set = value_make(reconcile->arena, VALUE_MAP);
+    value_each (item, reconcile->annotations)
+        if (item->type == VALUE_TEXT)
+            value_set(set, item->key, value_make_text(reconcile->arena, item->text));
+    return set;
+}
+
 void want_copy(struct reconcile *reconcile)
 {
     struct arena *arena = reconcile->arena;
@@ -152,7 +162,7 @@ void want_copy(struct reconcile *reconcile)
         return;
     struct value *tree = own_tree(reconcile);
     struct value *data = value_make(arena, VALUE_MAP);
-    value_put(arena, tree, "metadata.annotations", value_copy(arena, reconcile->annotations));
+    value_put(arena, tree, "metadata.annotations", copy_set_annotations(reconcile));
     value_put_bool(arena, tree, "immutable", true);
     if (reconcile->mode == MODE_IMPORT)
         add_other_keys(reconcile, data);
