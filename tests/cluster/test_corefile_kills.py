@@ -1,0 +1,358 @@
+"""A Corefile that CoreDNS refuses never replaces one that works, whatever the order of edits, kill -9
+of Signpost, failovers and restarts of CoreDNS. The processes of CoreDNS are real, and older than
+Signpost is told, so that its linter lets pass what they refuse.
+
+COREFILE_SEED=N repeats the choices of a run (the moments are as the machine has them).
+"""
+
+import os
+import random
+import re
+import time
+
+import pytest
+
+from dns_sites import SYSTEM, SYSTEM_ANSWER, Site, install_kind, server
+from harness import wait_until
+
+RELEASE, SAID = "1.10.1", "1.14.7"
+IMAGE = f"registry.example/coredns:v{RELEASE}"
+UPSTREAMS = {f"198.51.100.{at}:53": f"192.0.2.{at}" for at in (1, 2, 3)}
+ZONES = [f"z{at}.example" for at in range(5)]
+TEAM = "team.example"
+FOREIGN_ANSWER = "192.0.2.99"
+# What the older release refuses, and its own words.
+REFUSED = [({"options": {"failover": ["SERVFAIL"]}}, r"unknown property 'failover'"),
+           ({"options": {"failover": ["REFUSED", "SERVFAIL"]}}, r"unknown property 'failover'")]
+COREFILE = """# written by hand, version %(version)d
+static.example:53 {
+    hosts {
+        192.0.2.99 www.static.example
+    }
+    errors
+    reload 2s 1s
+}
+.:53 {
+    errors
+    health {
+       lameduck 1s
+    }
+    ready
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+       pods insecure
+       fallthrough in-addr.arpa ip6.arpa
+       ttl 30
+    }
+    prometheus :9153
+    forward . /etc/resolv.conf {
+       max_concurrent 1000
+    }
+    cache 30
+    loop
+    reload 2s 1s
+    loadbalance
+}
+"""
+# What others may break their file with: what the linter sees, and what only that CoreDNS does.
+BROKEN = {"broken": ("forwardd . 192.0.2.1", "ForeignCorefileBroken", "forwardd"),
+          "newer directive": ("multisocket 2", "CorefileRefused", "Unknown directive 'multisocket'"),
+          "missing plugin": ("dnssec", "CorefileRefused", "no action found for directive 'dnssec'")}
+EDITS = {"adopted": ["good", "good", "root", "root", "refused", "refused", "refused", "foreign",
+                     "foreign and refused", "team", *BROKEN],
+         "owned": ["good", "good", "root", "refused", "refused", "refused", "team", "replaced"]}
+DISTURBANCES = ["leader", "leader", "leader", "leader", "both", "both", "standby", "pod", "pod",
+                "pod", "preflight", "preflight", "none"]
+ROOT = "."  # among zones: what upstreamResolvers names
+ROOT_FORWARD = re.compile(r"^    forward \. [^}]*\}\n", re.M)
+PLACE = "    loop\n"
+PORTS = {"adopted": 53, "owned": 5353}
+
+
+class World(Site):
+    """What people want, and what was served when all was well last."""
+
+    def __init__(self, programs, cluster, namespace, folder, mode, seed):
+        super().__init__(programs, cluster, namespace, folder, PORTS[mode])
+        self.mode = mode
+        self.rng = random.Random(seed)
+        self.zones = {}       # zone: where its server is, of what people want
+        self.served = {}      # of the last good config
+        self.refused = None   # (zone, more, words) while an entry is not loadable
+        self.version = 0
+        self.asked = 0
+        self.last_refusal = ""
+        for where, answer in UPSTREAMS.items():
+            self.add_upstream(where, answer)
+
+    def begin(self):
+        words = ["--coredns-version", SAID, "--corefile-deadline", "30s"]
+        self.change_zones(3)
+        if self.mode == "adopted":
+            self.put_coredns(IMAGE, self.foreign())
+            self.start(*words, count=2)
+            self.put_zones()
+        else:
+            self.grant("dns", self.namespace)
+            self.node.start()
+            self.start(*words, "--coredns-image", IMAGE, count=2)
+            self.put_zones()
+            self.node.wait_ready()
+        self.settle_good()
+
+    # ---- edits
+
+    def foreign(self, more=""):
+        """Their file, with one more line in its root block."""
+        text = COREFILE % {"version": self.version}
+        return text.replace(PLACE, f"{PLACE}    {more}\n") if more else text
+
+    def change_zones(self, count):
+        """Zones come, go and move; one is always there."""
+        for zone in self.rng.sample(ZONES, count):
+            others = set(self.zones) - {zone, TEAM, ROOT}
+            if zone in self.zones and others and self.rng.random() < 0.3:
+                del self.zones[zone]
+            else:
+                others = [each for each in UPSTREAMS if each != self.zones.get(zone)]
+                self.zones[zone] = self.rng.choice(others)
+
+    def put_zones(self):
+        rows = []
+        for zone, where in sorted(self.zones.items()):
+            more = self.refused[0] if self.refused and self.refused[2] == zone else {}
+            if zone not in (TEAM, ROOT):
+                rows.append(server(zone, upstreams=[where], **more))
+        self.put(servers=rows, **self.resolvers())
+
+    def resolvers(self):
+        if ROOT not in self.zones:
+            return {}
+        host, _, port = self.zones[ROOT].rpartition(":")
+        return {"upstreamResolvers": {"upstreams": [
+            {"type": "Network", "address": host, "port": int(port)}]}}
+
+    def change_root(self):
+        if ROOT in self.zones:
+            del self.zones[ROOT]
+        else:
+            self.zones[ROOT] = self.rng.choice(list(UPSTREAMS))
+
+    def edit_root(self):
+        self.refused = None
+        self.change_root()
+        self.put_zones()
+
+    def edit_good(self):
+        self.refused = None
+        self.change_zones(self.rng.randint(1, 3))
+        self.put_zones()
+
+    def edit_refused(self):
+        """Together with changes that would be good alone."""
+        self.change_zones(self.rng.randint(0, 2))
+        if self.rng.random() < 0.3:
+            self.change_root()
+        zone = self.rng.choice([each for each in self.zones if each not in (TEAM, ROOT)])
+        old = self.refused and self.refused[0]
+        more, words = self.rng.choice([row for row in REFUSED if row[0] != old])
+        self.refused = (more, words, zone)
+        self.put_zones()
+
+    def edit_team(self):
+        """A fragment, of which the zone moves."""
+        self.refused = None
+        others = [each for each in UPSTREAMS if each != self.zones.get(TEAM)]
+        self.zones[TEAM] = self.rng.choice(others)
+        self.put_zones()
+        self.put("team", servers=[server(TEAM, upstreams=[self.zones[TEAM]])])
+
+    def edit_foreign(self):
+        """As in an editor: our blocks in the same file are saved as they were when it was opened."""
+        before = f"version {self.version}\n"
+        self.version += 1
+        self.put_corefile(self.live().replace(before, f"version {self.version}\n"))
+
+    def edit_foreign_and_refused(self):
+        acts = [self.edit_foreign, self.edit_refused]
+        self.rng.shuffle(acts)
+        for act in acts:
+            act()
+
+    def edit_replaced(self):
+        """Somebody writes the file of ours, with a mistake."""
+        self.refused = None
+        self.change_zones(1)
+        self.put_zones()
+        self.api.apply({"apiVersion": "v1", "kind": "ConfigMap",
+                        "metadata": {"name": "dns-default", "namespace": self.namespace},
+                        "data": {"Corefile": ".:5353 {\n    forwardd . 192.0.2.1\n}\n"}})
+
+    # ---- disturbances
+
+    def disturb(self, what):
+        """At a random moment."""
+        time.sleep(self.rng.random() * 3)
+        if what == "preflight":
+            for each in self.api.list("Pod", SYSTEM if self.mode == "adopted" else self.namespace):
+                if "-preflight-" in each["metadata"]["name"]:
+                    self.node.delete_pod(each)
+        elif what == "pod":
+            container = self.rng.choice(self.node.containers())
+            before = container.kill()
+            self.restarted = (container, before)
+        elif what != "none":
+            self.kill_replicas(what)
+
+    def kill_replicas(self, what):
+        leader = self.operator.leader()
+        for each in self.operator.replicas:
+            if what == "both" or (each is leader) == (what == "leader"):
+                self.kill(each)
+
+    restarted = None
+
+    # ---- what must hold
+
+    def ask_zone(self, zone):
+        """A new name each time: nothing is answered from a cache. {answers} of all Pods that run."""
+        self.asked += 1
+        name = f"h{self.asked}.{zone}"
+        return [self.ask(each, name) for each in self.node.containers() if each.is_ready]
+
+    def is_served(self, zone, where):
+        found = self.ask_zone(zone)
+        wanted = [UPSTREAMS.get(where, SYSTEM_ANSWER)]
+        return bool(found) and all(each == wanted for each in found)
+
+    def wait_zones(self, zones):
+        """Each by its server, and by no other those that are not forwarded."""
+        for zone in [*ZONES, TEAM]:
+            where = zones.get(zone, zones.get(ROOT))
+            wait_until(lambda zone=zone, where=where: self.is_served(zone, where),
+                       lambda zone=zone, where=where:
+                       f"{zone} is asked of {where}, not {self.ask_zone(zone)}\n{self.shown()}",
+                       90, self.alive())
+        if self.mode == "adopted":
+            wait_until(lambda: all(self.ask(each, "www.static.example") == [FOREIGN_ANSWER]
+                                   for each in self.node.wait_ready()),
+                       "the zone of others is served", 60, self.alive())
+
+    def settle_good(self):
+        self.wait_zones(self.zones)
+        self.wait("Degraded", "False", "AsExpected")
+        self.wait("Converged", "True", "Converged")
+        self.served = dict(self.zones)
+        self.last_refusal = ""
+
+    def settle_refused(self):
+        def is_said():
+            found = self.condition("Degraded")
+            return found[:2] == ("True", "CorefileRefused") and found[2] != self.last_refusal and \
+                re.search(self.refused[1], found[2])
+        wait_until(is_said, lambda: f"CoreDNS's own words: {self.refused[1]}\n{self.shown()}", 120,
+                   self.alive())
+        self.last_refusal = self.condition("Degraded")[2]
+        wait_until(lambda: "failover" not in self.live(), "the refused one is put back", 60,
+                   self.alive())
+        self.wait_zones(self.served)
+
+    def settle(self):
+        if self.refused:
+            self.settle_refused()
+        else:
+            self.settle_good()
+        if self.restarted:
+            self.node.wait_restarted(*self.restarted)
+            self.restarted = None
+        self.check_node()
+
+    def live(self):
+        if self.mode == "adopted":
+            return self.corefile()
+        return self.corefile("dns-default", self.namespace)
+
+    def check_node(self):
+        """No CoreDNS ended by itself, and what others wrote is as they wrote it."""
+        self.node.wait_ready()
+        for each in self.node.all_containers():
+            if each.owner:
+                assert len(each.ends) <= each.killed, f"{each.ends}\n{each.log()}"
+        if self.mode == "adopted":
+            assert self.is_foreign_whole(), f"bytes of others\n{self.shown()}"
+
+    def is_foreign_whole(self, more=""):
+        """Our blocks stand before theirs. The `forward` of their root is ours while
+        upstreamResolvers says something."""
+        theirs, live = self.foreign(more), self.live()
+        live = live[live.index(theirs[:10]):]
+        if ROOT in self.served:
+            theirs, live = (ROOT_FORWARD.sub("", text) for text in (theirs, live))
+        return theirs == live
+
+    def restart_all(self):
+        """One after the other: what stands in the ConfigMap can be loaded."""
+        for each in self.node.containers():
+            self.node.wait_restarted(each, each.kill())
+        self.check_node()
+
+    # ---- the steps
+
+    def break_foreign(self, kind, disturbance):
+        """What others broke is theirs to mend; what runs goes on, and is served anew after that."""
+        line, reason, word = BROKEN[kind]
+        self.put_corefile(self.live().replace(PLACE, f"{PLACE}    {line}\n"))
+        self.disturb("leader" if disturbance == "pod" else disturbance)
+        assert word in self.wait("Degraded", "True", reason)
+        self.wait_zones(self.served)
+        assert self.is_foreign_whole(line), f"bytes of others\n{self.shown()}"
+        self.put_corefile(self.live().replace(f"{PLACE}    {line}\n", PLACE))
+
+    def step(self, edit, disturbance):
+        print(f"{edit}, {disturbance}: {self.zones}")
+        if edit in BROKEN:
+            self.refused = None
+            self.put_zones()
+            self.wait_zones(self.zones)
+            self.served = dict(self.zones)
+            self.break_foreign(edit, disturbance)
+        else:
+            getattr(self, f"edit_{edit.replace(' ', '_')}")()
+            is_theirs = edit == "replaced" and disturbance == "pod"
+            self.disturb("leader" if is_theirs else disturbance)
+        self.settle()
+
+
+@pytest.fixture(scope="module", name="dns_cluster")
+def with_kind(cluster):
+    return install_kind(cluster)
+
+
+@pytest.mark.parametrize("mode", ["adopted", "owned"])
+def test_what_works_is_never_replaced_by_what_is_refused(dns_cluster, namespace, programs, tmp_path,
+                                                         mode):
+    seed = int(os.environ.get("COREFILE_SEED", random.randrange(1 << 32)))
+    print(f"COREFILE_SEED={seed}")
+    world = World(programs, dns_cluster, namespace, tmp_path, mode, seed)
+    try:
+        begun = time.monotonic()
+        world.begin()
+        edits = list(EDITS[mode])
+        world.rng.shuffle(edits)
+        disturbances = list(DISTURBANCES)
+        world.rng.shuffle(disturbances)
+        for edit, disturbance in zip(edits, disturbances):
+            world.step(edit, disturbance)
+            print(f"settled after {time.monotonic() - begun:.0f} s")
+        world.step("refused", "leader")
+        world.restart_all()
+        world.wait_zones(world.served)
+        world.edit_good()
+        world.settle()
+        print(f"{len(edits)} steps in {time.monotonic() - begun:.0f} s")
+        world.api.delete("DNS", "default")
+        wait_until(lambda: world.api.get("DNS", "default") is None, "the object is gone", 30,
+                   world.alive())
+        if mode == "adopted":
+            assert world.live() == world.foreign()
+    finally:
+        world.end()
