@@ -84,8 +84,8 @@ class World(Site):
         for where, answer in UPSTREAMS.items():
             self.add_upstream(where, answer)
 
-    def begin(self):
-        words = ["--coredns-version", SAID, "--corefile-deadline", "30s"]
+    def begin(self, *words):
+        words = ["--coredns-version", SAID, "--corefile-deadline", "30s", *words]
         self.change_zones(3)
         if self.mode == "adopted":
             self.put_coredns(IMAGE, self.foreign())
@@ -191,17 +191,27 @@ class World(Site):
 
     def disturb(self, what):
         """At a random moment."""
-        time.sleep(self.rng.random() * 3)
         if what == "preflight":
-            for each in self.api.list("Pod", SYSTEM if self.mode == "adopted" else self.namespace):
-                if "-preflight-" in each["metadata"]["name"]:
-                    self.node.delete_pod(each)
-        elif what == "pod":
+            self.delete_preflights()
+            return
+        time.sleep(self.rng.random() * 3)
+        if what == "pod":
             container = self.rng.choice(self.node.containers())
             before = container.kill()
             self.restarted = (container, before)
         elif what != "none":
             self.kill_replicas(what)
+
+    def delete_preflights(self):
+        """The first that comes, if one comes: in the end another one is made."""
+        for _ in range(100):
+            found = [each for each in self.node.pods.copy().values()
+                     if "-preflight-" in each["metadata"]["name"]]
+            for each in found:
+                self.node.delete_pod(each)
+            if found:
+                return
+            time.sleep(0.05)
 
     def kill_replicas(self, what):
         leader = self.operator.leader()
@@ -322,37 +332,93 @@ class World(Site):
         self.settle()
 
 
+# ---- without a first Pod ------------------------------------------------------------------------
+
+def refuse(world):
+    """A change of which CoreDNS refuses a part: it is given to the Pods, as nothing tries it first."""
+    before = dict(world.zones)
+    world.zones = {**before, ZONES[0]: next(each for each in UPSTREAMS
+                                            if each != before.get(ZONES[0]))}
+    world.refused = (*REFUSED[0], ZONES[0])
+    world.put_zones()
+    wait_until(lambda: "failover" in world.live(), lambda: f"it is written\n{world.shown()}", 60,
+               world.alive())
+
+
 @pytest.fixture(scope="module", name="dns_cluster")
 def with_kind(cluster):
     return install_kind(cluster)
 
 
+@pytest.fixture(name="new_world")
+def worlds(dns_cluster, namespace, programs, tmp_path):
+    """new_world(mode, seed) makes a World that ends with the test."""
+    made = []
+
+    def make(mode, seed):
+        made.append(World(programs, dns_cluster, namespace, tmp_path, mode, seed))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.end()
+
+
 @pytest.mark.parametrize("mode", ["adopted", "owned"])
-def test_what_works_is_never_replaced_by_what_is_refused(dns_cluster, namespace, programs, tmp_path,
-                                                         mode):
+def test_what_works_is_never_replaced_by_what_is_refused(new_world, mode):
     seed = int(os.environ.get("COREFILE_SEED", random.randrange(1 << 32)))
     print(f"COREFILE_SEED={seed}")
-    world = World(programs, dns_cluster, namespace, tmp_path, mode, seed)
-    try:
-        begun = time.monotonic()
-        world.begin()
-        edits = list(EDITS[mode])
-        world.rng.shuffle(edits)
-        disturbances = list(DISTURBANCES)
-        world.rng.shuffle(disturbances)
-        for edit, disturbance in zip(edits, disturbances):
-            world.step(edit, disturbance)
-            print(f"settled after {time.monotonic() - begun:.0f} s")
-        world.step("refused", "leader")
-        world.restart_all()
-        world.wait_zones(world.served)
-        world.edit_good()
-        world.settle()
-        print(f"{len(edits)} steps in {time.monotonic() - begun:.0f} s")
-        world.api.delete("DNS", "default")
-        wait_until(lambda: world.api.get("DNS", "default") is None, "the object is gone", 30,
-                   world.alive())
-        if mode == "adopted":
-            assert world.live() == world.foreign()
-    finally:
-        world.end()
+    world = new_world(mode, seed)
+    begun = time.monotonic()
+    world.begin()
+    edits, disturbances = list(EDITS[mode]), list(DISTURBANCES)
+    world.rng.shuffle(edits)
+    world.rng.shuffle(disturbances)
+    for edit, disturbance in zip(edits, disturbances):
+        world.step(edit, disturbance)
+        print(f"settled after {time.monotonic() - begun:.0f} s")
+    world.step("refused", "leader")
+    world.restart_all()
+    world.wait_zones(world.served)
+    world.edit_good()
+    world.settle()
+    print(f"{len(edits)} steps in {time.monotonic() - begun:.0f} s")
+    world.api.delete("DNS", "default")
+    wait_until(lambda: world.api.get("DNS", "default") is None, "the object is gone", 30,
+               world.alive())
+    if mode == "adopted":
+        assert world.live() == world.foreign()
+
+
+def test_a_refused_file_that_pods_were_given_is_taken_back_after_the_deadline(new_world):
+    """Where others run CoreDNS, whose words stand in its log alone: those that run tell that they
+    have an older one, and one that is restarted meanwhile cannot start."""
+    world = new_world("adopted", 1)
+    world.begin("--corefile-preflight", "off", "--corefile-deadline", "10s")
+    refuse(world)
+    victim = world.node.containers()[0]
+    before = victim.kill()
+    wait_until(lambda: [code for code, _ in victim.ends[before:]][1:2] == [1],
+               lambda: f"it cannot start\n{victim.log()}", 60, world.alive())
+    wait_until(lambda: "failover" not in world.live(),
+               lambda: f"the one before stands again\n{world.shown()}", 90, world.alive())
+    assert world.wait("Degraded", "True", "CorefileRefused")
+    world.node.wait_restarted(victim, before)
+    world.node.wait_ready()
+    world.wait_zones(world.served)
+    assert world.is_foreign_whole()
+    world.edit_good()
+    world.settle_good()
+
+
+def test_a_new_pod_that_crashes_on_the_file_brings_back_the_one_before(new_world):
+    """Where CoreDNS is ours: the first Pod of a rolling update ends with CoreDNS's own words."""
+    world = new_world("owned", 1)
+    world.begin("--corefile-preflight", "off")
+    refuse(world)
+    world.settle_refused()
+    world.node.wait_ready()
+    ends = [end for each in world.node.all_containers() if each.owner for end in each.ends]
+    assert [code for code, _ in ends if code == 1], "no Pod was given the file"
+    world.edit_good()
+    world.settle_good()

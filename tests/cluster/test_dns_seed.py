@@ -79,12 +79,23 @@ def test_the_test_plan_of_the_seed(site):
     site.wait_answers(f"web.{site.namespace}.svc.cluster.local", address)
     assert own_answers(site, "foo.com") == {"192.0.2.1", "192.0.2.2"}
     assert own_answers(site, "bar.com") == {"192.0.2.3"}
-    assert set(sum(site.answers("foo.com"), [])) <= {"192.0.2.1", "192.0.2.2"}
+    apex = sum(site.answers("foo.com"), [])
+    assert apex and set(apex) <= {"192.0.2.1", "192.0.2.2"}
     site.wait_answers("www.example.org", SYSTEM_ANSWER)
     site.wait("UpstreamsHealthy", "True", "Healthy")
     for each in site.node.containers():
         assert checks_failed(site, each) == 0
         assert [code for code, _ in each.ends] == []
+
+
+def test_the_longest_suffix_has_the_name(site):
+    """The seed's own example of it: foo.com, and a.foo.com within."""
+    document = yaml.safe_load(EXAMPLE)
+    document["spec"]["pluginConfig"]["forwardPlugins"].append(
+        {"domain": "a.foo.com", "nameServers": ["4.3.2.1"]})
+    site.api.apply(document)
+    site.wait_answers("www.a.foo.com", "192.0.2.3")
+    assert own_answers(site, "b.foo.com") == {"192.0.2.1", "192.0.2.2"}
 
 
 def checks_failed(site, container):
