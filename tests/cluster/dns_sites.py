@@ -1,6 +1,7 @@
 """A cluster whose DNS is served by real CoreDNS processes: a node, name servers that tell who was
 asked, and replicas of Signpost, all in networks of their own."""
 
+import contextlib
 import pathlib
 import sys
 
@@ -32,7 +33,9 @@ def server(*zones, upstreams, **more):
             "forwardPlugin": {"upstreams": list(upstreams), **more}}
 
 
-def install_kind(cluster):
+@contextlib.contextmanager
+def with_kind(cluster):
+    """While this lasts, the cluster has DNS objects; after that `dns` names nothing again."""
     code, text, errors = harness.run("manifests", "--crd", "--controllers", "clusterdns")
     assert code == 0, errors
     code, _, errors = cluster.kubectl("apply", "--server-side", "--validate=strict", "-f", "-",
@@ -41,7 +44,9 @@ def install_kind(cluster):
     for document in api.yaml.load_all(text, Loader=api.yaml.CSafeLoader):
         cluster.wait_established(document["metadata"]["name"])
         api.add_kind(document)
-    return cluster
+    yield cluster
+    code, _, errors = cluster.kubectl("delete", "-f", "-", stdin=text)
+    assert code == 0, errors
 
 
 def deployment(image, replicas):

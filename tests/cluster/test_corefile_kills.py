@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from dns_sites import SYSTEM, SYSTEM_ANSWER, Site, install_kind, server
+from dns_sites import SYSTEM, SYSTEM_ANSWER, Site, server, with_kind
 from harness import wait_until
 
 RELEASE, SAID = "1.10.1", "1.14.7"
@@ -346,8 +346,9 @@ def refuse(world):
 
 
 @pytest.fixture(scope="module", name="dns_cluster")
-def with_kind(cluster):
-    return install_kind(cluster)
+def cluster_with_kind(cluster):
+    with with_kind(cluster) as found:
+        yield found
 
 
 @pytest.fixture(name="new_world")

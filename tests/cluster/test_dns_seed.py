@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 import api
-from dns_sites import SYSTEM_ANSWER, Site, install_kind
+from dns_sites import SYSTEM_ANSWER, Site, with_kind
 from harness import wait_until
 
 # The seed's example as it stands there.
@@ -34,8 +34,9 @@ PORT = 5353
 
 
 @pytest.fixture(scope="module", name="dns_cluster")
-def with_kind(cluster):
-    return install_kind(cluster)
+def cluster_with_kind(cluster):
+    with with_kind(cluster) as found:
+        yield found
 
 
 @pytest.fixture(params=["1.10.1", "1.14.7"], name="site")
