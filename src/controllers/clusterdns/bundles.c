@@ -116,12 +116,29 @@ static struct text find_volume(struct arena *arena, struct value *volumes, struc
     return value_text_at(volume, "name");
 }
 
+// Of the one that ran before: a Pod of the new template may find the old file, and the other way
+// round. It is the same one before the proof and after it, so the template changes but once.
+static void collect_earlier_mounts(const struct reconcile *reconcile, struct bundle_mounts *mounts)
+{
+    struct bundle_mounts earlier = {0};
+    const struct value *annotations;
+    const struct dns_config *config = &reconcile->now.config;
+    bool is_proved = config->proved_count && text_is(config->proved[0], reconcile->id);
+    if (config->proved_count > is_proved)
+        collect_mounts(reconcile, copy_text(reconcile, config->proved[is_proved], &annotations),
+                       &earlier);
+    for (size_t i = 0; i < earlier.count; i++)
+        if (find_bundle_copy(reconcile, earlier.items[i].copy))
+            add_mount(reconcile->arena, mounts, &earlier.items[i]);
+}
+
 void add_bundle_mounts(const struct reconcile *reconcile, struct value *volumes,
                        struct value *mounts)
 {
     struct arena *arena = reconcile->arena;
     struct bundle_mounts wanted = {0};
     collect_mounts(reconcile, reconcile->text, &wanted);
+    collect_earlier_mounts(reconcile, &wanted);
     for (size_t i = 0; i < wanted.count; i++) {
         struct value *mount = value_make(arena, VALUE_MAP);
         value_set(mount, TEXT("name"),
@@ -323,8 +340,10 @@ static void want_bundle_copy(struct reconcile *reconcile, struct text copy)
 {
     struct arena *arena = reconcile->arena;
     const struct object *source = find_source_of(reconcile, copy);
-    if (!source || find_bundle_copy(reconcile, copy))
-        return;
+    if (!source || find_bundle_copy(reconcile, copy) ||
+        !text_equal(version_in(copy, object_name(source)), object_version(source)) ||
+        !certificates_has_any(bundle_pem(reconcile, source)))
+        return; // the ConfigMap has other certificates by now
     struct value *tree = own_tree(reconcile);
     struct value *data = value_make(arena, VALUE_MAP);
     value_put_bool(arena, tree, "immutable", true);
@@ -370,7 +389,8 @@ bool drop_bundle_copies(struct reconcile *reconcile)
     const struct dns_config *before = &reconcile->before.config;
     for (size_t i = 0; i < before->copy_count; i++) {
         drop_bundle_copy(reconcile, before->copies[i]);
-        is_left |= find_bundle_copy(reconcile, before->copies[i]) != NULL;
+        const struct object *there = find_bundle_copy(reconcile, before->copies[i]);
+        is_left |= there && is_ours(there);
     }
     return is_left;
 }

@@ -14,6 +14,11 @@ enum { DEBOUNCE_S = 1, SHA256_OCTETS = 32 };
 static void carry_over(struct reconcile *reconcile)
 {
     reconcile->now.config = reconcile->before.config;
+    if (reconcile->before.config.mode.len &&
+        !text_is(reconcile->before.config.mode, mode_names[reconcile->mode])) {
+        reconcile->now.config.proved_count = 0; // copies of another file
+        reconcile->before.config.proved_count = 0;
+    }
     reconcile->now.config.mode = text_of(mode_names[reconcile->mode]);
     reconcile->now.config.layout = text_of(reconcile->settings->layout);
     reconcile->now.config.version =
@@ -98,11 +103,12 @@ static bool is_loadable(struct reconcile *reconcile)
            preflight_config(reconcile) == PREFLIGHT_PASSED;
 }
 
-static void write_config(struct reconcile *reconcile)
+// True: what is wanted stands there, or is on its way.
+static bool write_config(struct reconcile *reconcile)
 {
     if (reconcile->mode == MODE_FILE) {
         want_file(reconcile);
-        return;
+        return true;
     }
     if (!reconcile->is_restoring)
         want_copy(reconcile);
@@ -110,13 +116,14 @@ static void write_config(struct reconcile *reconcile)
         keep_bundle_copies(reconcile); // before a Pod mounts them
     drop_preflights(reconcile);
     if (!reconcile->is_restoring && !is_in_place(reconcile) && !is_loadable(reconcile))
-        return;
+        return false;
     if (reconcile->mode == MODE_OWNED)
         want_workload(reconcile);
     if (is_in_place(reconcile))
-        return;
+        return true;
     want_target(reconcile, reconcile->text, reconcile->annotations);
     reconcile->now.config.since_s = reconcile->in->now_ms / 1000;
+    return true;
 }
 
 static bool is_proved(const struct reconcile *reconcile)
@@ -153,6 +160,9 @@ void refuse_config(struct reconcile *reconcile, struct text why)
 static void note_refusal(struct reconcile *reconcile)
 {
     const char *crash = reconcile->proof.crash;
+    const struct dns_config *config = &reconcile->now.config;
+    if (config->proved_count && text_is(config->proved[0], reconcile->id))
+        return; // all Pods ran it: what ails them now is not the text
     bool is_tried = reconcile->mode == MODE_FILE || is_in_place(reconcile);
     bool can_go_back = reconcile->now.config.proved_count || reconcile->mode == MODE_ADOPTED ||
                        reconcile->mode == MODE_IMPORT;
@@ -181,13 +191,13 @@ static void manage(struct reconcile *reconcile)
         return;
     }
     if (!text_is(reconcile->spec.management_state, "Unmanaged")) {
-        write_config(reconcile);
-        (void)release_other_modes(reconcile);
+        if (write_config(reconcile) && !reconcile->is_restoring)
+            (void)release_other_modes(reconcile);
     }
     look_at_upstreams(reconcile);
     note_proof(reconcile);
     note_refusal(reconcile);
-    if (reconcile->mode != MODE_FILE)
+    if (reconcile->mode != MODE_FILE && !text_is(reconcile->spec.management_state, "Unmanaged"))
         drop_copies(reconcile);
 }
 

@@ -142,7 +142,7 @@ static bool report_progressing(struct reconcile *reconcile, const struct workloa
 {
     AUTO_BUFFER messages = {0};
     explain_progress(reconcile, workload, &messages);
-    if (messages.len && !is_damped(reconcile, "Progressing")) {
+    if (messages.len && !reconcile->fault && !is_damped(reconcile, "Progressing")) {
         set(reconcile, "Progressing", CONDITION_TRUE, progress_reason(reconcile, workload),
             arena_copy(reconcile->arena, messages.at, messages.len));
         return true;

@@ -94,7 +94,7 @@ static bool make_own_again(struct reconcile *reconcile, struct text id)
     const struct value *annotations = NULL;
     struct text text = reconcile->mode == MODE_FILE ? good_file_text(reconcile)
                                                     : copy_text(reconcile, id, &annotations);
-    if (!text.at || id.len != CONFIG_ID_LEN)
+    if (!text.at || id.len != CONFIG_ID_LEN || lint_text(reconcile, text))
         return false;
     memcpy(reconcile->id, id.at, CONFIG_ID_LEN);
     reconcile->text = text;
@@ -130,8 +130,9 @@ bool make_earlier_text(struct reconcile *reconcile)
 bool make_text_without_us(struct reconcile *reconcile)
 {
     reconcile->live = parse_corefile(reconcile, reconcile->target.text);
-    if (reconcile->mode != MODE_ADOPTED || !reconcile->live)
-        return false;
+    if (reconcile->mode != MODE_ADOPTED || !reconcile->live ||
+        lint_text(reconcile, reconcile->target.text))
+        return false; // a file that CoreDNS refuses is not edited
     reconcile->annotations = make_text_of_others(reconcile);
     return !is_in_place(reconcile);
 }

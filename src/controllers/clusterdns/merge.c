@@ -346,6 +346,14 @@ struct kept {
     struct text *zones;
 };
 
+// The CoreDNS of now may refuse what an earlier one ran, and it counts for the room that is left.
+static bool has_entry_fault(struct merging *merging, const struct corefile_entry *entry)
+{
+    enum reason reason;
+    const struct merge_settings *settings = merging->settings;
+    return settings->entry_fault && settings->entry_fault(settings->entry_context, entry, &reason);
+}
+
 // Adds an entry as the live Corefile has it, with none of its zones.
 static bool keep_block(struct merging *merging, const struct dns_server *server,
                        const struct dns_server_check *check, const struct corefile_block *block,
@@ -360,10 +368,12 @@ static bool keep_block(struct merging *merging, const struct dns_server *server,
     entry.name = text_trim(server->name);
     if (!entry.name.len)
         entry.name = check->zones[0].name;
-    entry.zones = kept->zones;
-    entry.zone_count = 0;
     if (!entry.cache.positive_s)
         entry.cache = cache_of(merging, &no_cache);
+    if (has_entry_fault(merging, &entry))
+        return false;
+    entry.zones = kept->zones;
+    entry.zone_count = 0;
     kept->entry = add_entry(merging);
     *kept->entry = entry;
     return true;

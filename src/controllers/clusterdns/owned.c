@@ -75,21 +75,43 @@ bool read_owned_copy(const struct reconcile *reconcile, struct text id, struct t
            read_zones(reconcile, value_text(value_find(*annotations, ZONES_ANNOTATION)), out);
 }
 
-// Without the annotation a block is ours if it has the text that we wrote last. False: there is no
-// copy of that.
-bool guess_owned(const struct reconcile *reconcile, struct owned *out)
+static bool has_zones(const struct owned *owned, const struct corefile_owned *item)
+{
+    for (size_t i = 0; i < owned->count; i++)
+        if (item->zone_count && text_equal(owned->items[i].zones[0], item->zones[0]))
+            return true;
+    return false;
+}
+
+static bool guess_by_copy(const struct reconcile *reconcile, struct text id, struct owned *out)
 {
     struct text text;
     struct owned written = {0};
     const struct value *annotations;
-    if (!read_owned_copy(reconcile, reconcile->before.config.id, &text, &annotations, &written))
+    if (!read_owned_copy(reconcile, id, &text, &annotations, &written))
         return false;
     CLEANUP(corefile) struct corefile *copy = parse_corefile(reconcile, text);
-    out->items = arena_new_array(reconcile->arena, struct corefile_owned, written.count + 1);
+    struct corefile_owned *items =
+        arena_new_array(reconcile->arena, struct corefile_owned, out->count + written.count + 1);
+    for (size_t i = 0; i < out->count; i++)
+        items[i] = out->items[i];
+    out->items = items;
     for (size_t i = 0; i < written.count; i++)
-        if (has_same_block(reconcile, copy, &written.items[i]))
+        if (!has_zones(out, &written.items[i]) &&
+            has_same_block(reconcile, copy, &written.items[i]))
             out->items[out->count++] = written.items[i];
     return true;
+}
+
+// Without the annotation a block is ours if it has the text that we wrote last. False: there is no
+// copy of that.
+bool guess_owned(const struct reconcile *reconcile, struct owned *out)
+{
+    const struct dns_config *before = &reconcile->before.config;
+    bool is_known = guess_by_copy(reconcile, before->id, out);
+    for (size_t i = 0; i < before->proved_count; i++)
+        is_known |= guess_by_copy(reconcile, before->proved[i], out);
+    return is_known;
 }
 
 static bool is_as_rendered(const struct reconcile *reconcile, const struct corefile_input *input,

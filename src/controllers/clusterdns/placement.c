@@ -92,7 +92,8 @@ static struct placement placement_before(struct reconcile *reconcile)
     const struct value *pod = value_at(spec, "template.spec", NULL);
     if (!pod)
         return default_placement(reconcile);
-    return (struct placement){value_at(pod, "nodeSelector", NULL),
+    const struct value *selector = value_at(pod, "nodeSelector", NULL);
+    return (struct placement){selector ? selector : read_default(reconcile, "{}"),
                               value_list_at(pod, "tolerations")};
 }
 

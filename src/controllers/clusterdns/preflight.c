@@ -6,7 +6,7 @@
 
 // One Pod loads a Corefile before the others do: what it can't load never replaces what works.
 
-enum { PREFLIGHT_MAX_S = 60, ID_SHOWN = 8 };
+enum { PREFLIGHT_MAX_S = 60, ID_SHOWN = 8, KILLED_EXIT = 128 };
 
 static const char *pod_name(const struct reconcile *reconcile)
 {
@@ -145,7 +145,9 @@ static enum preflight judge_pod(struct reconcile *reconcile, const struct object
 {
     struct pod pod;
     pod_unpack(object_spec(object), &pod);
-    if (pod.end.is_known && pod.end.exit_code) {
+    bool is_killed =
+        pod.end.exit_code >= KILLED_EXIT; // by a signal: memory ran out, or it was evicted
+    if (pod.end.is_known && pod.end.exit_code && !is_killed) {
         refuse_config(reconcile,
                       pod.end.message.len ? pod.end.message : TEXT("CoreDNS ended without a word"));
         return PREFLIGHT_FAILED;

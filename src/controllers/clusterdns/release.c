@@ -53,6 +53,11 @@ bool release_other_modes(struct reconcile *reconcile)
 void release_all(struct reconcile *reconcile)
 {
     bool is_unmanaged = text_is(reconcile->spec.management_state, "Unmanaged");
-    if (is_unmanaged || (is_released(reconcile) & release_other_modes(reconcile)))
+    bool is_over = is_unmanaged;
+    if (!is_unmanaged) {
+        is_over = is_released(reconcile);
+        is_over &= release_other_modes(reconcile);
+    }
+    if (is_over)
         reconcile->out->finalizer = FINALIZER_REMOVE;
 }

@@ -153,12 +153,22 @@ static struct value *daemonset_spec_tree(struct reconcile *reconcile, const stru
     return spec;
 }
 
+// An empty value counts as absent to value_covers(), but not in a map of labels.
+static bool has_labels(const struct value *there, const struct value *spec)
+{
+    const struct value *labels = value_at(there, "template.spec.nodeSelector", NULL);
+    value_each (label, value_at(spec, "template.spec.nodeSelector", NULL))
+        if (label->type != VALUE_NULL && !value_find_text(labels, label->key))
+            return false;
+    return true;
+}
+
 // Writes the object unless it is there with all of that spec; what an API server and others added
 // stays.
 static void keep_spec(struct reconcile *reconcile, const struct kind *kind,
                       const struct object *seen, const struct value *there, struct value *spec)
 {
-    if (there && value_covers(there, spec))
+    if (there && value_covers(there, spec) && has_labels(there, spec))
         return;
     struct value *tree = own_tree(reconcile);
     value_set(tree, TEXT("spec"), spec);
