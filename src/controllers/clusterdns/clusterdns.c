@@ -163,7 +163,9 @@ static void note_refusal(struct reconcile *reconcile)
     const struct dns_config *config = &reconcile->now.config;
     if (config->proved_count && text_is(config->proved[0], reconcile->id))
         return; // all Pods ran it: what ails them now is not the text
-    bool is_tried = reconcile->mode == MODE_FILE || is_in_place(reconcile);
+    bool is_tried = reconcile->mode == MODE_FILE
+                        ? !reconcile->fault && text_equal(reconcile->target.text, reconcile->text)
+                        : is_in_place(reconcile);
     bool can_go_back = reconcile->now.config.proved_count || reconcile->mode == MODE_ADOPTED ||
                        reconcile->mode == MODE_IMPORT;
     if (!reconcile->is_restoring && can_go_back && is_tried && is_config_refused(reconcile))

@@ -113,18 +113,20 @@ void make_no_text(struct reconcile *reconcile)
 
 bool make_earlier_text(struct reconcile *reconcile)
 {
-    struct text id = reconcile->before.config.proved[0];
+    const struct dns_config *before = &reconcile->before.config;
     if (reconcile->mode == MODE_IMPORT && !reconcile->before.config.proved_count) {
         make_no_text(reconcile);
         return true;
     }
-    if (reconcile->mode != MODE_ADOPTED)
-        return make_own_again(reconcile, id);
-    if (!reconcile->live)
+    if (reconcile->mode == MODE_ADOPTED && !reconcile->live)
         return false;
-    if (!make_adopted_again(reconcile, id))
+    for (size_t i = 0; i < before->proved_count; i++)
+        if (reconcile->mode == MODE_ADOPTED ? make_adopted_again(reconcile, before->proved[i])
+                                            : make_own_again(reconcile, before->proved[i]))
+            return true;
+    if (reconcile->mode == MODE_ADOPTED)
         reconcile->annotations = make_text_of_others(reconcile);
-    return true;
+    return reconcile->mode == MODE_ADOPTED;
 }
 
 bool make_text_without_us(struct reconcile *reconcile)

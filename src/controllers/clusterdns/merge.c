@@ -514,6 +514,23 @@ static void keep_root(struct merging *merging, struct corefile_forward *out)
         .upstreams = resolv_conf, .upstream_count = 1, .policy = FORWARD_SEQUENTIAL};
 }
 
+static const struct dns_fault *check_root_bundle(struct merging *merging,
+                                                 const struct dns_transport *transport,
+                                                 struct dns_faults *faults)
+{
+    struct text version;
+    const char *why = NULL;
+    const struct merge_bundles *bundles = &merging->settings->bundles;
+    if (!text_is(transport->name, "TLS") || !transport->bundle.len)
+        return NULL;
+    enum bundle_state state = bundles->find(bundles->context, transport->bundle, &version, &why);
+    if (state != BUNDLE_UNSUPPORTED && state != BUNDLE_INVALID)
+        return NULL;
+    return dns_add_fault(
+        faults, state == BUNDLE_INVALID ? REASON_CA_BUNDLE_INVALID : REASON_CA_BUNDLE_UNSUPPORTED,
+        "spec.upstreamResolvers", "%s", why);
+}
+
 static void merge_root(struct merging *merging, const struct dns_resolvers *resolvers)
 {
     struct dns_faults faults = {.arena = merging->arena};
@@ -521,6 +538,8 @@ static void merge_root(struct merging *merging, const struct dns_resolvers *reso
     const struct dns_fault *fault =
         dns_check_resolvers(resolvers, &merging->settings->context, &faults);
     *root = (struct corefile_forward){0};
+    if (!fault)
+        fault = check_root_bundle(merging, &resolvers->transport, &faults);
     if (!fault)
         translate_resolvers(merging, resolvers, root);
     if (!fault && merging->settings->no_resolvers && !is_default_root(root))

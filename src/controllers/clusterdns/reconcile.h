@@ -25,6 +25,7 @@
 #define OPERATOR_LABEL OWNING_DNS_LABEL
 #define ZONES_ANNOTATION ANNOTATION_PREFIX "zones"
 #define FORWARD_ANNOTATION ANNOTATION_PREFIX "saved-forward"
+#define WRITTEN_ANNOTATION ANNOTATION_PREFIX "written-forward" // what took its place
 #define SYSTEM_NAMESPACE "kube-system"
 #define BACKEND_NAME "coredns"
 // DaemonSet, Service and ConfigMap of an own CoreDNS.

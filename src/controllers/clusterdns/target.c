@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "dns/corefile/address.h"
+#include "dns/corefile/entry.h"
 #include "dns/corefile/lint.h"
 
 // For foreign_owner(): which block of a file serves each zone; "": one of ours.
@@ -272,10 +273,34 @@ static uint16_t root_port(const struct corefile *corefile)
     return corefile_find_zone(corefile, TEXT("."), &port) && port ? port : 53;
 }
 
+static struct text own_forward(struct reconcile *reconcile, const struct corefile_forward *forward)
+{
+    AUTO_BUFFER out = {0};
+    corefile_write_own_forward(&out, forward);
+    return (struct text){arena_copy(reconcile->arena, out.at, out.len), out.len};
+}
+
+// The `forward` of theirs that ours took the place of; absent: theirs stands there, also because
+// they wrote it anew.
+static struct text find_saved_forward(struct reconcile *reconcile)
+{
+    struct corefile_rest rest = {0};
+    struct corefile_forward live = {0};
+    struct text saved = config_map_annotation(&reconcile->target.map, FORWARD_ANNOTATION);
+    struct text written = config_map_annotation(&reconcile->target.map, WRITTEN_ANNOTATION);
+    const struct corefile_directive *forward = corefile_find_root_forward(reconcile->live);
+    bool is_ours = !written.at || (forward &&
+                                   corefile_read_forward(reconcile->arena, reconcile->live, forward,
+                                                         &live, &rest) &&
+                                   text_equal(own_forward(reconcile, &live), written));
+    return is_ours ? saved : (struct text){0};
+}
+
 void splice_target(struct reconcile *reconcile, const struct edit *edit, struct value *annotations,
                    struct buffer *out)
 {
-    struct text saved = config_map_annotation(&reconcile->target.map, FORWARD_ANNOTATION);
+    struct text saved = find_saved_forward(reconcile);
+    struct text written = config_map_annotation(&reconcile->target.map, WRITTEN_ANNOTATION);
     struct corefile_splice splice = {
         .corefile = reconcile->live,
         .owned = edit->owned->items,
@@ -288,6 +313,7 @@ void splice_target(struct reconcile *reconcile, const struct edit *edit, struct 
         splice.root = COREFILE_ROOT_KEEP;
     } else if (edit->root) {
         splice.root = COREFILE_ROOT_REPLACE;
+        written = own_forward(reconcile, edit->root);
         if (!saved.at)
             saved = corefile_root_forward(reconcile->live);
     } else if (saved.at && corefile_root_forward(reconcile->live).at) {
@@ -295,6 +321,8 @@ void splice_target(struct reconcile *reconcile, const struct edit *edit, struct 
         saved = (struct text){0};
     }
     set_annotation(reconcile, annotations, FORWARD_ANNOTATION, saved);
+    set_annotation(reconcile, annotations, WRITTEN_ANNOTATION,
+                   saved.at ? written : (struct text){0});
     corefile_splice(out, &splice);
 }
 

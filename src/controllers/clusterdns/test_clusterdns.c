@@ -803,6 +803,12 @@ static void what_the_first_pod_says_is_enough(void **state)
         {"{'phase':'Running','podIP':'10.0.0.9'}", 3600, NULL, true, true},
         {"{'phase':'Failed','reason':'Evicted'}", 0, NULL, true, true},
         {"{'phase':'Succeeded'}", 0, NULL, true, true},
+        {"{'phase':'Failed','containerStatuses':[{'name':'dns','state':{'terminated':{'exitCode':"
+         "137}}}]}",
+         0, NULL, true, true},
+        {"{'phase':'Failed','containerStatuses':[{'name':'dns','state':{'terminated':{'exitCode':"
+         "2}}}]}",
+         0, NULL, false, false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         tear_down(state);
@@ -1174,6 +1180,173 @@ static void a_placement_that_no_node_meets_is_not_taken(void **state)
     }
 }
 
+// ---- what a stranger did to it ------------------------------------------------------------------
+
+static void end_main(void)
+{
+    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
+                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+}
+
+static void a_broken_file_is_not_edited_at_the_end_either(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    char *broken = arena_copy_text(arena, data_of("kube-system", "coredns", "Corefile"));
+    char *brace = strchr(strstr(broken, "chaos"), '}');
+    *brace = ' ';
+    value_put_text(arena, find_stored(&config_map_kind, "kube-system", "coredns")->tree,
+                   "data.Corefile", broken);
+    end_main();
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), broken);
+}
+
+static void a_forward_that_its_owner_wrote_anew_stays(void **state)
+{
+    (void)state;
+    static const char theirs[] = ".:53 {\n    errors\n    forward . 10.9.9.9 {\n"
+                                 "       max_concurrent 77\n    }\n    reload\n}\n";
+    use_kubeadm();
+    put_main("'upstreamResolvers':{'upstreams':[{'type':'Network','address':'192.0.2.9'}]}");
+    settle(DNS_MAIN_NAME);
+    value_put_text(arena, find_stored(&config_map_kind, "kube-system", "coredns")->tree,
+                   "data.Corefile", theirs);
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    const char *text = data_of("kube-system", "coredns", "Corefile");
+    assert_non_null(strstr(text, "forward . 192.0.2.9 {"));
+    assert_non_null(strstr(text, "max_concurrent 77"));
+    end_main();
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), theirs);
+}
+
+static void a_forward_is_theirs_at_the_same_moment_as_the_spec_is_cleared(void **state)
+{
+    (void)state;
+    static const char theirs[] = ".:53 {\n    errors\n    forward . 10.9.9.9\n    reload\n}\n";
+    use_kubeadm();
+    put_main("'upstreamResolvers':{'upstreams':[{'type':'Network','address':'192.0.2.9'}]}");
+    settle(DNS_MAIN_NAME);
+    value_put_text(arena, find_stored(&config_map_kind, "kube-system", "coredns")->tree,
+                   "data.Corefile", theirs);
+    put_main("");
+    settle(DNS_MAIN_NAME);
+    assert_true(text_ends(text_of(data_of("kube-system", "coredns", "Corefile")), theirs));
+}
+
+static void what_all_pods_ran_is_not_refused_because_one_ends(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    pods_answer(config_id());
+    settle(DNS_MAIN_NAME);
+    pods_answer(NULL);
+    put_crashed_pod("'labels':{'k8s-app':'kube-dns'}", "2030-01-01T00:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Degraded"), "False/AsExpected");
+    assert_non_null(strstr(data_of("kube-system", "coredns", "Corefile"), "a.example:53 {"));
+}
+
+static void a_copy_of_authorities_is_not_made_of_other_ones(void **state)
+{
+    (void)state;
+    const char *copy = use_authorities();
+    put_authorities("", "garbage");
+    remove_stored(&config_map_kind, "openshift-dns", copy);
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_null(data_of("openshift-dns", copy, "ca-bundle.crt"));
+}
+
+static void resolvers_whose_authorities_turn_bad_stay_as_they_were(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main("'upstreamResolvers':{'upstreams':[{'type':'Network','address':'192.0.2.9'}],"
+             "'transportConfig':{'transport':'TLS','tls':{'serverName':'dns.example','caBundle':{"
+             "'name':'corp'}}}}");
+    settle(DNS_MAIN_NAME);
+    put_authorities("", test_certificate);
+    const char *copy = mounted_copy();
+    assert_non_null(copy);
+    put_authorities("", "garbage");
+    assert_string_equal(mounted_copy(), copy);
+    assert_string_equal(now("Accepted"), "False/Refused");
+}
+
+static void an_edited_copy_is_not_put_back(void **state)
+{
+    (void)state;
+    const char *before = run_own();
+    const char *good = config_id();
+    cluster.settings.preflight = "off";
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    value_put_text(
+        arena,
+        find_stored(&config_map_kind, "openshift-dns", arena_printf(arena, "dns-default-%s", good))
+            ->tree,
+        "data.Corefile", "broken {\n whomai\n}\n");
+    cluster.now_ms += 181 * 1000;
+    settle(DNS_MAIN_NAME);
+    assert_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "whomai"));
+    assert_non_null(before);
+}
+
+static void a_label_without_a_value_is_wanted_too(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_main(ONE_ZONE ",'nodePlacement':{'nodeSelector':{'a':'x'}}");
+    settle(DNS_MAIN_NAME);
+    put_main(ONE_ZONE ",'nodePlacement':{'nodeSelector':{'a':'x','infra':''}}");
+    settle(DNS_MAIN_NAME);
+    assert_non_null(value_at(find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree,
+                             "spec.template.spec.nodeSelector.infra", NULL));
+}
+
+static void a_daemonset_without_node_labels_stays_where_it_is(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    put_node("n1", "'kubernetes.io/os':'linux'", "");
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    put_main(ONE_ZONE ",'nodePlacement':{'nodeSelector':{'disk':'tape'}}");
+    settle(DNS_MAIN_NAME);
+    value_remove(value_at(find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree,
+                          "spec.template.spec", NULL),
+                 "nodeSelector");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Accepted"), "False/PartiallyAccepted");
+}
+
+static void zones_stay_until_the_next_mode_has_them(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_kube_dns_pods();
+    pods_answer("");
+    put_text_map("kube-system", "coredns", "Corefile",
+                 arena_printf(arena, "%simport /etc/coredns/custom/*.server\n", kubeadm));
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_non_null(data_of("kube-system", "coredns-custom", "signpost.server"));
+    cluster.settings.preflight = "auto";
+    put_text_map("kube-system", "coredns", "Corefile", kubeadm);
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_non_null(data_of("kube-system", "coredns-custom", "signpost.server"));
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+}
+
 static void fragments_can_be_switched_off(void **state)
 {
     (void)state;
@@ -1242,6 +1415,16 @@ int main(void)
         STORY(a_long_zone_is_cut_in_the_status),
         STORY(a_file_that_begins_to_import_ours_loses_our_blocks),
         STORY(a_placement_that_no_node_meets_is_not_taken),
+        STORY(a_broken_file_is_not_edited_at_the_end_either),
+        STORY(a_forward_that_its_owner_wrote_anew_stays),
+        STORY(a_forward_is_theirs_at_the_same_moment_as_the_spec_is_cleared),
+        STORY(what_all_pods_ran_is_not_refused_because_one_ends),
+        STORY(a_copy_of_authorities_is_not_made_of_other_ones),
+        STORY(resolvers_whose_authorities_turn_bad_stay_as_they_were),
+        STORY(an_edited_copy_is_not_put_back),
+        STORY(a_label_without_a_value_is_wanted_too),
+        STORY(a_daemonset_without_node_labels_stays_where_it_is),
+        STORY(zones_stay_until_the_next_mode_has_them),
         STORY(fragments_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,12 +319,9 @@ static void remove_options(struct edits *edits, const struct corefile *corefile,
     }
 }
 
-// The lines of our options, as a block at that level has them; other options are not ours.
-static struct text render_options(struct buffer *out, const struct corefile_forward *forward,
-                                  unsigned level, struct text *upstreams)
+// Other options are not ours.
+static void render_own(struct buffer *out, const struct corefile_forward *forward, unsigned level)
 {
-    struct text rest;
-    struct text line;
     const struct corefile_forward ours = {
         .upstreams = forward->upstreams,
         .upstream_count = forward->upstream_count,
@@ -335,6 +332,20 @@ static struct text render_options(struct buffer *out, const struct corefile_forw
         .forces_tcp = forward->forces_tcp,
     };
     corefile_render_forward(out, &ours, level);
+}
+
+void corefile_write_own_forward(struct buffer *out, const struct corefile_forward *forward)
+{
+    render_own(out, forward, 0);
+}
+
+// The lines of our options, as a block at that level has them.
+static struct text render_options(struct buffer *out, const struct corefile_forward *forward,
+                                  unsigned level, struct text *upstreams)
+{
+    struct text rest;
+    struct text line;
+    render_own(out, forward, level);
     rest = text_trim(buffer_text(out));
     text_cut(&rest, '\n', &line);
     line = text_trim(line);

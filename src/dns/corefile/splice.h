@@ -33,6 +33,9 @@ struct corefile_splice {
 // Appends the new text. With ROOT_REPLACE and ROOT_RESTORE it needs corefile_root_forward().
 void corefile_splice(struct buffer *out, const struct corefile_splice *splice);
 
+// The part of a `forward` that a splice writes, as a text to compare.
+void corefile_write_own_forward(struct buffer *out, const struct corefile_forward *forward);
+
 // The server block that serves a zone on plain DNS, or NULL; *port is its port (0: none given).
 const struct corefile_block *corefile_find_zone(const struct corefile *corefile, struct text zone,
                                                 uint16_t *port);
