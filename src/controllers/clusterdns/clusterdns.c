@@ -278,6 +278,9 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
         decision_add_event(out, true, EVENT_FOREIGN_OPERATOR,
                            "openshift-dns-operator has the DNS of this cluster, so Signpost leaves "
                            "it alone; `signpost corefile check` and `convert` help all the same");
+    if (reconcile.mode == MODE_OFF && is_going && reconcile.is_main &&
+        !has_openshifts_operator(&reconcile))
+        out->finalizer = FINALIZER_REMOVE;
     // The finalizer is OpenShift's own, and nothing is a fragment's to take away.
     if (is_left_alone(&reconcile) || (is_going && !reconcile.is_main))
         return;

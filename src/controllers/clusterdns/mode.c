@@ -75,14 +75,19 @@ static struct text system_corefile(const struct reconcile *reconcile)
     return text.at ? text : TEXT("");
 }
 
+bool has_openshifts_operator(const struct reconcile *reconcile)
+{
+    return find_input_object(reconcile, INPUT_DEPLOYMENTS, "openshift-dns-operator",
+                             TEXT("dns-operator"));
+}
+
 // The mode of before stays while no Corefile is there: an upgrade may remove its ConfigMap for a
 // moment.
 static enum mode mode_by_itself(const struct reconcile *reconcile)
 {
     enum mode before = mode_named(reconcile->before.config.mode);
     struct text text = system_corefile(reconcile);
-    if (find_input_object(reconcile, INPUT_DEPLOYMENTS, "openshift-dns-operator",
-                          TEXT("dns-operator")))
+    if (has_openshifts_operator(reconcile))
         return MODE_FOREIGN;
     if (reconcile->settings->corefile_path)
         return MODE_FILE;

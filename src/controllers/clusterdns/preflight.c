@@ -167,9 +167,12 @@ enum preflight preflight_config(struct reconcile *reconcile)
         return PREFLIGHT_PASSED;
     if (object)
         return judge_pod(reconcile, object);
-    if (reconcile->in->refused)
+    // What was refused may be another object of the decision, so the Pod gets its minute.
+    int64_t until_s = reconcile->now.config.since_s + PREFLIGHT_MAX_S;
+    if (reconcile->in->refused && reconcile->in->now_ms / 1000 >= until_s)
         return skip_preflight(reconcile,
                               arena_copy_text(reconcile->arena, reconcile->in->refused->text));
+    decision_wake_at(reconcile->out, until_s * 1000);
     want_pod(reconcile, name);
     return PREFLIGHT_WAITING;
 }

@@ -129,6 +129,7 @@ void refuse_config(struct reconcile *reconcile, struct text why);
 // ---- mode.c -------------------------------------------------------------------------------------
 // Finds out what of the cluster's DNS is ours, and where the Corefile stands.
 void find_mode(struct reconcile *reconcile);
+bool has_openshifts_operator(const struct reconcile *reconcile);
 void use_mode(struct reconcile *reconcile, enum mode mode);
 const struct object *find_input_object(const struct reconcile *reconcile,
                                        enum clusterdns_input input, const char *namespace_,

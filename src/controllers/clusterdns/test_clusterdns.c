@@ -839,6 +839,10 @@ static void a_pod_that_may_not_be_made_is_not_waited_for(void **state)
     reconcile_once(DNS_MAIN_NAME);
     reconcile_once(DNS_MAIN_NAME);
     cluster.refused = &refusal;
+    assert_null(event_of(&cluster.decision, "PreflightSkipped"));
+    const char *pod = arena_printf(arena, "dns-default-preflight-%.8s", config_id());
+    remove_stored(&pod_kind, "openshift-dns", pod);
+    cluster.now_ms += 61 * 1000;
     reconcile_once(DNS_MAIN_NAME);
     assert_non_null(strstr(event_of(&cluster.decision, "PreflightSkipped"), "exceeded quota"));
     assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "b.example"));
@@ -1328,6 +1332,23 @@ static void a_daemonset_without_node_labels_stays_where_it_is(void **state)
     assert_string_equal(now("Accepted"), "False/PartiallyAccepted");
 }
 
+static void an_object_that_is_switched_off_can_end(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    cluster.settings.mode = "off";
+    put(&deployment_kind, "openshift-dns-operator", "dns-operator", "", "");
+    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
+                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_non_null(find_stored(&dns_kind, "", DNS_MAIN_NAME)); // OpenShift's operator ends it
+    remove_stored(&deployment_kind, "openshift-dns-operator", "dns-operator");
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+}
+
 static void zones_stay_until_the_next_mode_has_them(void **state)
 {
     (void)state;
@@ -1424,6 +1445,7 @@ int main(void)
         STORY(an_edited_copy_is_not_put_back),
         STORY(a_label_without_a_value_is_wanted_too),
         STORY(a_daemonset_without_node_labels_stays_where_it_is),
+        STORY(an_object_that_is_switched_off_can_end),
         STORY(zones_stay_until_the_next_mode_has_them),
         STORY(fragments_can_be_switched_off),
     };
