@@ -63,7 +63,6 @@ class Container:
         self.name, self.namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
         self.spec = pod["spec"]["containers"][0]
         self.pod_spec = pod["spec"]
-        self.labels = pod["metadata"].get("labels", {})
         self.owner = next((each["uid"] for each in pod["metadata"].get("ownerReferences", ())
                            if each["kind"] in WORKLOADS), None)
         self.address = f"10.244.{number // 250}.{number % 250 + 1}"

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from dns_sites import SYSTEM, SYSTEM_ANSWER, Site, server, with_kind
+from dns_sites import SYSTEM_ANSWER, Site, server, with_kind
 from harness import wait_until
 
 RELEASE, SAID = "1.10.1", "1.14.7"
