@@ -209,11 +209,37 @@ static void add_sentence(struct buffer *out, const char *text)
         buffer_printf(out, "%s%s", out->len ? "; " : "", text);
 }
 
+// What is wanted does not stand there, and does not come to stand there by itself.
+static bool is_stuck(const struct reconcile *reconcile)
+{
+    return reconcile->fault == REASON_COREFILE_REFUSED ||
+           reconcile->fault == REASON_FOREIGN_COREFILE_BROKEN ||
+           reconcile->fault == REASON_TOO_LARGE;
+}
+
+// Then a zone is served as the Corefile that stands there has it, or not at all.
+static void mark_unserved(struct reconcile *reconcile, const struct merge_outcome *outcome)
+{
+    for (size_t i = 0; is_stuck(reconcile) && i < outcome->forwarder_count; i++) {
+        uint16_t port;
+        struct dns_forwarder *forwarder =
+            &reconcile->merged.forwarders[outcome->first_forwarder + i];
+        if (forwarder->state != DNS_SERVING)
+            continue;
+        bool is_live =
+            reconcile->live && corefile_find_zone(reconcile->live, forwarder->zone, &port);
+        forwarder->state = is_live ? DNS_LAST_GOOD : DNS_REFUSED;
+        forwarder->reason = reconcile->fault;
+        forwarder->message = reconcile->fault_text;
+    }
+}
+
 static const char *accepted_message(struct reconcile *reconcile,
                                     const struct merge_outcome *outcome)
 {
     AUTO_BUFFER out = {0};
     struct text state = reconcile->spec.management_state;
+    add_sentence(&out, is_stuck(reconcile) ? reconcile->fault_text : NULL);
     add_sentence(&out, outcome->fault_text);
     add_sentence(&out, reconcile->placement_fault);
     add_sentence(&out, outcome->warning_text);
@@ -231,7 +257,8 @@ static const char *accepted_message(struct reconcile *reconcile,
 
 static void report_accepted(struct reconcile *reconcile, const struct merge_outcome *outcome)
 {
-    bool is_good = !outcome->bad_count && !outcome->fault_text && !reconcile->placement_fault;
+    bool is_good = !outcome->bad_count && !outcome->fault_text && !reconcile->placement_fault &&
+                   !is_stuck(reconcile);
     size_t served = 0;
     for (size_t i = 0; i < outcome->forwarder_count; i++)
         served += reconcile->merged.forwarders[outcome->first_forwarder + i].state == DNS_SERVING;
@@ -355,6 +382,8 @@ static void report_events(struct reconcile *reconcile)
 void report_conditions(struct reconcile *reconcile)
 {
     struct workload workload = workload_of(reconcile);
+    for (size_t i = 0; i < reconcile->object_count; i++)
+        mark_unserved(reconcile, &reconcile->merged.outcomes[i]);
     report_accepted(reconcile, &reconcile->merged.outcomes[reconcile->own_at]);
     show_forwarders(reconcile, 0, reconcile->merged.forwarder_count);
     show_pods(reconcile, &workload);

@@ -259,6 +259,10 @@ static void what_no_pod_loads_is_put_back(void **state)
     assert_string_equal(now("Degraded"), "True/CorefileRefused");
     assert_non_null(
         find_stored(&config_map_kind, "kube-system", arena_printf(arena, "coredns-%s", bad)));
+    assert_string_equal(now("Accepted"), "False/Refused");
+    const struct value *first = value_at(status_of(DNS_MAIN_NAME), "forwarders[0]", NULL);
+    assert_true(text_is(value_text_at(first, "state"), "Refused"));
+    assert_true(text_is(value_text_at(first, "reason"), "CorefileRefused"));
     // The same spec is not tried again, another one is.
     cluster.now_ms += 600 * 1000;
     settle(DNS_MAIN_NAME);
@@ -267,6 +271,7 @@ static void what_no_pod_loads_is_put_back(void **state)
     settle(DNS_MAIN_NAME);
     assert_non_null(strstr(data_of("kube-system", "coredns", "Corefile"), "c.example"));
     assert_string_equal(now("Degraded"), "False/AsExpected");
+    assert_string_equal(now("Accepted"), "True/Accepted");
 }
 
 static void a_pod_that_crashes_brings_back_the_last_good_one_with_its_words(void **state)
