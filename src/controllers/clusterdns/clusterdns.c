@@ -13,12 +13,12 @@ enum { DEBOUNCE_S = 1, SHA256_OCTETS = 32 };
 // The status begins as it was before: what nothing changes below stays in it.
 static void carry_over(struct reconcile *reconcile)
 {
-    reconcile->now.config = reconcile->before.config;
     if (reconcile->before.config.mode.len &&
         !text_is(reconcile->before.config.mode, mode_names[reconcile->mode])) {
-        reconcile->now.config.proved_count = 0; // copies of another file
-        reconcile->before.config.proved_count = 0;
+        reconcile->before.config.proved_count = 0; // copies of another file
+        reconcile->before.config.written = (struct text){0};
     }
+    reconcile->now.config = reconcile->before.config;
     reconcile->now.config.mode = text_of(mode_names[reconcile->mode]);
     reconcile->now.config.layout = text_of(reconcile->settings->layout);
     reconcile->now.config.version =
@@ -73,16 +73,23 @@ static bool is_new(const struct reconcile *reconcile)
     return !text_is(reconcile->before.config.id, reconcile->id) || !knows_bundles(reconcile);
 }
 
-// CoreDNS refused this one: the last good one stands in for it, unless somebody changed the file.
+// What became of the place where CoreDNS refused a Corefile.
+static const char *explain_return(const struct reconcile *reconcile)
+{
+    if (!reconcile->is_restoring)
+        return "what stands there stays, as there is none to go back to";
+    return reconcile->id[0] ? "the one before stands again" : "our part of it is taken out";
+}
+
+// CoreDNS refused this one: the last good one stands in for it.
 static void go_back(struct reconcile *reconcile)
 {
+    const char *refused = arena_copy_text(reconcile->arena, reconcile->id);
+    reconcile->is_restoring = make_earlier_text(reconcile);
     reconcile->fault = REASON_COREFILE_REFUSED;
     reconcile->fault_text = arena_printf(
-        reconcile->arena,
-        "CoreDNS refused config %s, and the one before stands again; another spec is tried at "
-        "once: %.*s",
-        reconcile->id, TEXT_ARGS(reconcile->before.config.refusal));
-    reconcile->is_restoring = make_earlier_text(reconcile);
+        reconcile->arena, "CoreDNS refused config %s, and %s; another spec is tried at once: %.*s",
+        refused, explain_return(reconcile), TEXT_ARGS(reconcile->before.config.refusal));
 }
 
 static bool was_refused(const struct reconcile *reconcile)
@@ -123,6 +130,7 @@ static bool write_config(struct reconcile *reconcile)
         return true;
     want_target(reconcile, reconcile->text, reconcile->annotations);
     reconcile->now.config.since_s = reconcile->in->now_ms / 1000;
+    reconcile->now.config.written = text_of(arena_copy_text(reconcile->arena, reconcile->id));
     return true;
 }
 
@@ -168,10 +176,23 @@ static void note_refusal(struct reconcile *reconcile)
                         : is_in_place(reconcile);
     bool can_go_back = reconcile->now.config.proved_count || reconcile->mode == MODE_ADOPTED ||
                        reconcile->mode == MODE_IMPORT;
-    if (!reconcile->is_restoring && can_go_back && is_tried && is_config_refused(reconcile))
-        refuse_config(
-            reconcile,
-            text_of(crash ? crash : "no Pod has loaded it in time, and all run an older one"));
+    if (reconcile->is_restoring || !can_go_back || !is_tried || !is_config_refused(reconcile))
+        return;
+    reconcile->is_taken_back = true;
+    refuse_config(
+        reconcile,
+        text_of(crash ? crash : "no Pod has loaded it in time, and all run an older one"));
+}
+
+static bool is_unmanaged(const struct reconcile *reconcile)
+{
+    return text_is(reconcile->spec.management_state, "Unmanaged");
+}
+
+static void clean_up(struct reconcile *reconcile)
+{
+    if (reconcile->mode != MODE_FILE && !is_unmanaged(reconcile))
+        drop_copies(reconcile);
 }
 
 static void manage(struct reconcile *reconcile)
@@ -188,19 +209,18 @@ static void manage(struct reconcile *reconcile)
         return;
     }
     if (!reconcile->is_restoring && is_new(reconcile)) {
-        if (!is_too_early(reconcile))
-            begin_config(reconcile);
+        if (is_too_early(reconcile))
+            return;
+        begin_config(reconcile);
+        clean_up(reconcile);
         return;
     }
-    if (!text_is(reconcile->spec.management_state, "Unmanaged")) {
-        if (write_config(reconcile) && !reconcile->is_restoring)
-            (void)release_other_modes(reconcile);
-    }
+    if (!is_unmanaged(reconcile) && write_config(reconcile) && !reconcile->is_restoring)
+        (void)release_other_modes(reconcile);
     look_at_upstreams(reconcile);
     note_proof(reconcile);
     note_refusal(reconcile);
-    if (reconcile->mode != MODE_FILE && !text_is(reconcile->spec.management_state, "Unmanaged"))
-        drop_copies(reconcile);
+    clean_up(reconcile);
 }
 
 static void note_refused_write(struct reconcile *reconcile)
@@ -220,7 +240,7 @@ static void decide_main(struct reconcile *reconcile)
     find_placement(reconcile);
     make_text(reconcile);
     carry_over(reconcile);
-    (void)find_obstacle(reconcile);
+    find_obstacle(reconcile);
     manage(reconcile);
     note_refused_write(reconcile);
     report_conditions(reconcile);
@@ -304,6 +324,8 @@ static void add_copies(const struct dns_config *config, struct strings *out)
     strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->id));
     if (config->refused.len)
         strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->refused));
+    if (config->written.len)
+        strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->written));
     for (size_t i = 0; i < config->proved_count; i++)
         strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->proved[i]));
 }

@@ -88,9 +88,7 @@ static bool was_true(const struct reconcile *reconcile, const char *type)
 static size_t count_current(const struct reconcile *reconcile)
 {
     const struct proof *proof = &reconcile->proof;
-    bool was_converged =
-        was_true(reconcile, "Converged") && text_is(reconcile->before.config.id, reconcile->id);
-    return proof->current + (was_converged ? proof->unknown : 0);
+    return proof->current + (was_converged(reconcile) ? proof->unknown : 0);
 }
 
 static bool has_converged(const struct reconcile *reconcile)

@@ -75,15 +75,6 @@ static void report_pods(struct reconcile *reconcile)
     add(reconcile, METRIC_PODS, "silent", pods->silent);
 }
 
-static void report_restores(struct reconcile *reconcile)
-{
-    struct text refused = reconcile->now.config.refused;
-    bool is_new = refused.len && !text_equal(refused, reconcile->before.config.refused);
-    bool is_tried = reconcile->mode == MODE_FILE || is_in_place(reconcile);
-    if (is_new && is_tried) // a Pod of its own that refused it has left the others alone
-        add(reconcile, METRIC_RESTORES, NULL, 1);
-}
-
 static void report_convergence(struct reconcile *reconcile, const struct condition *converged)
 {
     static const struct {
@@ -116,7 +107,8 @@ void report_metrics(struct reconcile *reconcile)
     const struct condition *converged = conditions_find(&reconcile->now.conditions, "Converged");
     report_entries(reconcile);
     report_pods(reconcile);
-    report_restores(reconcile);
+    if (reconcile->is_taken_back) // not what a Pod of its own refused: that never stood there
+        add(reconcile, METRIC_RESTORES, NULL, 1);
     report_convergence(reconcile, converged);
     report_programmed(reconcile, converged);
 }

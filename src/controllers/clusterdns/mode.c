@@ -248,7 +248,7 @@ static bool is_status_pruned(const struct reconcile *reconcile)
            !reconcile->before.config.mode.len;
 }
 
-bool find_obstacle(struct reconcile *reconcile)
+void find_obstacle(struct reconcile *reconcile)
 {
     const char *why = find_unreadable(reconcile);
     if (!why)
@@ -257,9 +257,8 @@ bool find_obstacle(struct reconcile *reconcile)
         why = "the CRD of DNS objects keeps no status.config, as OpenShift's does not, so what was "
               "written can't be remembered: install the one that `signpost manifests` prints";
     if (!why)
-        return false;
+        return;
     reconcile->fault = REASON_FORBIDDEN;
     reconcile->fault_text = why;
     drop_text(reconcile);
-    return true;
 }

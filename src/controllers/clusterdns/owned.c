@@ -108,7 +108,7 @@ static bool guess_by_copy(const struct reconcile *reconcile, struct text id, str
 bool guess_owned(const struct reconcile *reconcile, struct owned *out)
 {
     const struct dns_config *before = &reconcile->before.config;
-    bool is_known = guess_by_copy(reconcile, before->id, out);
+    bool is_known = guess_by_copy(reconcile, before->written, out);
     for (size_t i = 0; i < before->proved_count; i++)
         is_known |= guess_by_copy(reconcile, before->proved[i], out);
     return is_known;

@@ -1,26 +1,15 @@
 #include "controllers/clusterdns/reconcile.h"
 
 #include "base/labels.h"
-#include "base/must.h"
 
 // On which nodes an own CoreDNS runs. A placement that no node meets would take the cluster's DNS
 // away, so the one before stays.
 
-static const struct value *read_default(struct reconcile *reconcile, const char *json)
-{
-    struct error err;
-    const struct value *tree =
-        value_read_json(reconcile->arena, text_of(json), &value_manifest_limits, &err);
-    must(tree);
-    return tree;
-}
-
 static struct placement default_placement(struct reconcile *reconcile)
 {
     return (struct placement){
-        read_default(reconcile, "{\"kubernetes.io/os\":\"linux\"}"),
-        read_default(reconcile,
-                     "[{\"key\":\"node-role.kubernetes.io/master\",\"operator\":\"Exists\"}]")};
+        tree_of(reconcile, "{'kubernetes.io/os':'linux'}"),
+        tree_of(reconcile, "[{'key':'node-role.kubernetes.io/master','operator':'Exists'}]")};
 }
 
 // ---- which nodes --------------------------------------------------------------------------------
@@ -83,17 +72,13 @@ static bool has_node(struct reconcile *reconcile, const struct placement *placem
 // That of the DaemonSet that is there, or else the default.
 static struct placement placement_before(struct reconcile *reconcile)
 {
-    struct error err;
     const struct daemonset *there = find_workload(reconcile);
-    const struct value *spec =
-        there && there->spec.at
-            ? value_read_json(reconcile->arena, there->spec, &value_manifest_limits, &err)
-            : NULL;
+    const struct value *spec = there ? read_tree(reconcile, there->spec) : NULL;
     const struct value *pod = value_at(spec, "template.spec", NULL);
     if (!pod)
         return default_placement(reconcile);
     const struct value *selector = value_at(pod, "nodeSelector", NULL);
-    return (struct placement){selector ? selector : read_default(reconcile, "{}"),
+    return (struct placement){selector ? selector : value_make(reconcile->arena, VALUE_MAP),
                               value_list_at(pod, "tolerations")};
 }
 

@@ -6,7 +6,11 @@
 
 // One Pod loads a Corefile before the others do: what it can't load never replaces what works.
 
-enum { PREFLIGHT_MAX_S = 60, ID_SHOWN = 8, KILLED_EXIT = 128 };
+enum {
+    PREFLIGHT_MAX_S = 60,
+    ID_SHOWN = 8,
+    KILLED_EXIT = 128, // and more: a signal ended it, as when memory runs out or a node is drained
+};
 
 static const char *pod_name(const struct reconcile *reconcile)
 {
@@ -32,16 +36,13 @@ static const struct object *find_pod(const struct reconcile *reconcile, const ch
 // What the Deployment of others makes its Pods of; NULL: it is not there.
 static struct value *read_their_spec(struct reconcile *reconcile)
 {
-    struct error err;
     struct deployment deployment;
     const struct object *theirs =
         find_input_object(reconcile, INPUT_DEPLOYMENTS, SYSTEM_NAMESPACE, TEXT("coredns"));
     if (!theirs)
         return NULL;
     deployment_unpack(object_spec(theirs), &deployment);
-    return deployment.image.len
-               ? value_read_json(reconcile->arena, deployment.pod, &value_manifest_limits, &err)
-               : NULL;
+    return deployment.image.len ? read_tree(reconcile, deployment.pod) : NULL;
 }
 
 static void use_copy(struct reconcile *reconcile, struct value *config_map)
@@ -145,8 +146,7 @@ static enum preflight judge_pod(struct reconcile *reconcile, const struct object
 {
     struct pod pod;
     pod_unpack(object_spec(object), &pod);
-    bool is_killed =
-        pod.end.exit_code >= KILLED_EXIT; // by a signal: memory ran out, or it was evicted
+    bool is_killed = pod.end.exit_code >= KILLED_EXIT;
     if (pod.end.is_known && pod.end.exit_code && !is_killed) {
         refuse_config(reconcile,
                       pod.end.message.len ? pod.end.message : TEXT("CoreDNS ended without a word"));

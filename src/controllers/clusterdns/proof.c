@@ -56,7 +56,7 @@ static const char *address_of(const struct reconcile *reconcile, const char *hos
     return arena_printf(reconcile->arena, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
 }
 
-static bool was_converged(const struct reconcile *reconcile)
+bool was_converged(const struct reconcile *reconcile)
 {
     const struct condition *before = conditions_find(&reconcile->before.conditions, "Converged");
     return before && before->status == CONDITION_TRUE &&

@@ -114,6 +114,7 @@ struct reconcile {
     char *id;                        // of it, in the arena: trees name it; "" while there is none
     const struct value *annotations; // that go with it, map
     bool is_restoring;               // the last good one stands in for one that CoreDNS refused
+    bool is_taken_back;              // CoreDNS refused it in its place just now
     enum reason fault;               // why no Corefile can be written, or why this one was put back
     const char *fault_text;
     struct placement placement;
@@ -138,8 +139,8 @@ const struct object *find_input_object(const struct reconcile *reconcile,
 bool is_left_alone(const struct reconcile *reconcile);
 const char *copy_name(const struct reconcile *reconcile, struct text id);
 
-// Finds out why nothing may be written here: that becomes the fault.
-bool find_obstacle(struct reconcile *reconcile);
+// Finds out why nothing may be written here: that becomes the fault, and nothing is wanted.
+void find_obstacle(struct reconcile *reconcile);
 
 // ---- objects.c ----------------------------------------------------------------------------------
 // All DNS objects in the order in which their zones count.
@@ -162,6 +163,10 @@ struct text cluster_domain(struct reconcile *reconcile); // empty: there is no c
 struct corefile *parse_corefile(const struct reconcile *reconcile, struct text text);
 
 // ---- writes.c -----------------------------------------------------------------------------------
+// A tree of JSON with single quotes, so that it reads well in C.
+struct value *tree_of(struct reconcile *reconcile, const char *json);
+// NULL: the text is absent, or no JSON.
+struct value *read_tree(struct reconcile *reconcile, struct text json);
 // A tree with the label and the owner of all that is ours.
 struct value *own_tree(struct reconcile *reconcile);
 // Has it that label? What has not was made by somebody else, and is neither changed nor removed.
@@ -230,6 +235,8 @@ void prove_config(struct reconcile *reconcile);
 bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
 bool is_past_deadline(const struct reconcile *reconcile);
+// All Pods ran the Corefile that is wanted, by the status.
+bool was_converged(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.
 bool is_config_refused(const struct reconcile *reconcile);
 

@@ -45,6 +45,23 @@ static void put_kube_dns_pods(void)
     put_pod(false, "coredns-b", "10.0.0.2");
 }
 
+// The main object is deleted, and has an end.
+static void end_main(void)
+{
+    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
+                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+}
+
+// All Pods of kube-dns run what is wanted.
+static void converge(void)
+{
+    settle(DNS_MAIN_NAME);
+    pods_answer(config_id());
+    settle(DNS_MAIN_NAME);
+}
+
 // ---- adopted ------------------------------------------------------------------------------------
 
 static void a_config_is_in_the_status_before_it_is_written(void **state)
@@ -109,10 +126,7 @@ static void without_entries_every_octet_of_others_is_back(void **state)
     put_main("");
     settle(DNS_MAIN_NAME);
     assert_true(text_ends(text_of(data_of("kube-system", "coredns", "Corefile")), kubeadm));
-    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
-                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
-    settle(DNS_MAIN_NAME);
-    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+    end_main();
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
 }
 
@@ -206,9 +220,7 @@ static void servers_that_fail_health_checks_are_named(void **state)
     use_kubeadm();
     put_kube_dns_pods();
     put_main(ONE_ZONE);
-    settle(DNS_MAIN_NAME);
-    pods_answer(config_id());
-    settle(DNS_MAIN_NAME);
+    converge();
     assert_string_equal(now("UpstreamsHealthy"), "Unknown/NotObserved");
     cluster.failing = "";
     settle(DNS_MAIN_NAME);
@@ -226,9 +238,7 @@ static void pods_that_stay_silent_restore_nothing(void **state)
     use_kubeadm();
     put_kube_dns_pods();
     put_main(ONE_ZONE);
-    settle(DNS_MAIN_NAME);
-    pods_answer(config_id());
-    settle(DNS_MAIN_NAME);
+    converge();
     pods_answer(NULL);
     put_main(OTHER_ZONE);
     settle(DNS_MAIN_NAME);
@@ -280,9 +290,7 @@ static void a_pod_that_crashes_brings_back_the_last_good_one_with_its_words(void
     use_kubeadm();
     put_kube_dns_pods();
     put_main(ONE_ZONE);
-    settle(DNS_MAIN_NAME);
-    pods_answer(config_id());
-    settle(DNS_MAIN_NAME);
+    converge();
     const char *text = data_of("kube-system", "coredns", "Corefile");
     put_main(OTHER_ZONE);
     settle(DNS_MAIN_NAME);
@@ -306,6 +314,52 @@ static void put_crashed_pod(const char *labels, const char *finished)
                      finished));
 }
 
+static size_t count_copies(void)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < cluster.count; i++)
+        count += cluster.objects[i].tree && cluster.objects[i].kind == &config_map_kind &&
+                 text_starts(value_text_at(cluster.objects[i].tree, "metadata.name"), "coredns-");
+    return count;
+}
+
+static void copies_that_nobody_needs_go(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    for (int i = 0; i < 5; i++) { // none of them is proved
+        put_main(arena_printf(arena, "'servers':[" SERVER("'z%d.example'", "'192.0.2.1'") "]", i));
+        settle(DNS_MAIN_NAME);
+    }
+    assert_int_equal(count_copies(), 1);
+    put_kube_dns_pods();
+    pods_answer(config_id());
+    settle(DNS_MAIN_NAME);
+    for (int i = 0; i < 3; i++) { // each is refused
+        put_main(arena_printf(arena, "'servers':[" SERVER("'r%d.example'", "'192.0.2.1'") "]", i));
+        settle(DNS_MAIN_NAME);
+        cluster.now_ms += 181 * 1000;
+        settle(DNS_MAIN_NAME);
+        assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    }
+    assert_int_equal(count_copies(), 2);
+}
+
+static void an_annotation_lost_together_with_an_edit_leaves_no_block(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    put_text_map("kube-system", "coredns", "Corefile",
+                 data_of("kube-system", "coredns", "Corefile"));
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_null(strstr(data_of("kube-system", "coredns", "Corefile"), "a.example"));
+    end_main();
+    assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
+}
+
 static void going_back_leaves_what_others_wrote_meanwhile(void **state)
 {
     (void)state;
@@ -313,9 +367,7 @@ static void going_back_leaves_what_others_wrote_meanwhile(void **state)
     use_kubeadm();
     put_kube_dns_pods();
     put_main(ONE_ZONE ",'upstreamResolvers':{'policy':'Random'}");
-    settle(DNS_MAIN_NAME);
-    pods_answer(config_id());
-    settle(DNS_MAIN_NAME);
+    converge();
     put_main(OTHER_ZONE);
     settle(DNS_MAIN_NAME);
     struct value *map = find_stored(&config_map_kind, "kube-system", "coredns")->tree;
@@ -374,10 +426,7 @@ static void without_its_annotation_our_part_goes_all_the_same(void **state)
     settle(DNS_MAIN_NAME);
     put_text_map("kube-system", "coredns", "Corefile",
                  data_of("kube-system", "coredns", "Corefile"));
-    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
-                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
-    settle(DNS_MAIN_NAME);
-    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+    end_main();
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
 }
 
@@ -501,10 +550,7 @@ static void the_end_of_the_object_is_the_end_of_all_that_is_ours(void **state)
     cluster.settings.image = "registry/coredns:v1.12.4";
     put_main(ONE_ZONE);
     settle(DNS_MAIN_NAME);
-    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
-                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
-    settle(DNS_MAIN_NAME);
-    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+    end_main();
     assert_null(find_stored(&daemonset_kind, "openshift-dns", "dns-default"));
     assert_null(find_stored(&config_map_kind, "openshift-dns", "dns-default"));
 }
@@ -1082,10 +1128,7 @@ static void objects_of_others_are_neither_changed_nor_removed(void **state)
     settle(DNS_MAIN_NAME);
     assert_null(find_stored(&daemonset_kind, "openshift-dns", "dns-default"));
     assert_string_equal(now("Converged"), "False/Waiting");
-    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
-                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
-    settle(DNS_MAIN_NAME);
-    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
+    end_main();
     assert_non_null(find_stored(&service_kind, "openshift-dns", "dns-default"));
 }
 
@@ -1191,14 +1234,6 @@ static void a_placement_that_no_node_meets_is_not_taken(void **state)
 
 // ---- what a stranger did to it ------------------------------------------------------------------
 
-static void end_main(void)
-{
-    value_put_text(arena, find_stored(&dns_kind, "", DNS_MAIN_NAME)->tree,
-                   "metadata.deletionTimestamp", "2025-12-30T11:00:00Z");
-    settle(DNS_MAIN_NAME);
-    assert_null(find_stored(&dns_kind, "", DNS_MAIN_NAME));
-}
-
 static void a_broken_file_is_not_edited_at_the_end_either(void **state)
 {
     (void)state;
@@ -1253,9 +1288,7 @@ static void what_all_pods_ran_is_not_refused_because_one_ends(void **state)
     use_kubeadm();
     put_kube_dns_pods();
     put_main(ONE_ZONE);
-    settle(DNS_MAIN_NAME);
-    pods_answer(config_id());
-    settle(DNS_MAIN_NAME);
+    converge();
     pods_answer(NULL);
     put_crashed_pod("'labels':{'k8s-app':'kube-dns'}", "2030-01-01T00:00:00Z");
     settle(DNS_MAIN_NAME);
@@ -1403,6 +1436,8 @@ int main(void)
         STORY(pods_that_stay_silent_restore_nothing),
         STORY(what_no_pod_loads_is_put_back),
         STORY(a_pod_that_crashes_brings_back_the_last_good_one_with_its_words),
+        STORY(copies_that_nobody_needs_go),
+        STORY(an_annotation_lost_together_with_an_edit_leaves_no_block),
         STORY(going_back_leaves_what_others_wrote_meanwhile),
         STORY(a_first_config_that_makes_pods_crash_goes_without_a_trace),
         STORY(a_crash_from_before_says_nothing_of_a_config),

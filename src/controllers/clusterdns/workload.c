@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/must.h"
 #include "kinds/serviceaccount/serviceaccount_kind.h"
 
 // The objects of a CoreDNS of our own: DaemonSet, Service and ServiceAccount.
@@ -31,22 +30,6 @@ const struct daemonset *find_workload(struct reconcile *reconcile)
     struct daemonset *daemonset = arena_new_of(reconcile->arena, struct daemonset);
     daemonset_unpack(object_spec(seen), daemonset);
     return daemonset;
-}
-
-// ---- trees --------------------------------------------------------------------------------------
-
-// A tree of JSON with single quotes, so that it reads well here.
-static struct value *tree_of(struct reconcile *reconcile, const char *json)
-{
-    struct error err;
-    char *text = arena_copy_text(reconcile->arena, json);
-    for (char *at = text; *at; at++)
-        if (*at == '\'')
-            *at = '"';
-    struct value *tree =
-        value_read_json(reconcile->arena, text_of(text), &value_manifest_limits, &err);
-    must(tree);
-    return tree;
 }
 
 // ---- the DaemonSet ------------------------------------------------------------------------------
@@ -176,12 +159,6 @@ static void keep_spec(struct reconcile *reconcile, const struct kind *kind,
         reconcile,
         want_object(reconcile, kind, own_namespace(reconcile), TEXT(WORKLOAD_NAME), seen, tree),
         EVENT_WORKLOAD_CHANGED, seen ? "is changed" : "is made");
-}
-
-static const struct value *read_tree(struct reconcile *reconcile, struct text json)
-{
-    struct error err;
-    return json.at ? value_read_json(reconcile->arena, json, &value_manifest_limits, &err) : NULL;
 }
 
 static void keep_daemonset(struct reconcile *reconcile)

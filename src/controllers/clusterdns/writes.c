@@ -3,8 +3,26 @@
 #include <string.h>
 
 #include "base/labels.h"
+#include "base/must.h"
 
-// The ConfigMaps: the Corefile itself, and copies of it to go back to.
+// Trees of what is written, and the ConfigMaps: the Corefile itself, and copies to go back to.
+
+struct value *tree_of(struct reconcile *reconcile, const char *json)
+{
+    char *text = arena_copy_text(reconcile->arena, json);
+    for (char *at = text; *at; at++)
+        if (*at == '\'')
+            *at = '"';
+    struct value *tree = read_tree(reconcile, text_of(text));
+    must(tree);
+    return tree;
+}
+
+struct value *read_tree(struct reconcile *reconcile, struct text json)
+{
+    struct error err;
+    return json.at ? value_read_json(reconcile->arena, json, &value_manifest_limits, &err) : NULL;
+}
 
 struct value *own_tree(struct reconcile *reconcile)
 {
@@ -172,12 +190,18 @@ void want_copy(struct reconcile *reconcile)
                 text_of(copy_name(reconcile, id)), NULL, tree);
 }
 
+static bool has_id(const struct text *ids, size_t count, struct text id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(ids[i], id))
+            return true;
+    return false;
+}
+
 static bool is_kept(const struct dns_config *config, struct text id)
 {
-    for (size_t i = 0; i < config->proved_count; i++)
-        if (text_equal(config->proved[i], id))
-            return true;
-    return text_equal(config->id, id) || text_equal(config->refused, id);
+    return has_id(config->proved, config->proved_count, id) || text_equal(config->id, id) ||
+           text_equal(config->refused, id) || text_equal(config->written, id);
 }
 
 static void drop_copy(struct reconcile *reconcile, struct text id)
@@ -192,8 +216,11 @@ static void drop_copy(struct reconcile *reconcile, struct text id)
 void drop_copies(struct reconcile *reconcile)
 {
     const struct dns_config *before = &reconcile->before.config;
-    drop_copy(reconcile, before->id);
-    drop_copy(reconcile, before->refused);
+    struct text ids[3 + DNS_PROVED_MAX] = {before->id, before->refused, before->written};
+    size_t count = 3;
     for (size_t i = 0; i < before->proved_count; i++)
-        drop_copy(reconcile, before->proved[i]);
+        ids[count++] = before->proved[i];
+    for (size_t i = 0; i < count; i++)
+        if (!has_id(ids, i, ids[i])) // several may be one
+            drop_copy(reconcile, ids[i]);
 }

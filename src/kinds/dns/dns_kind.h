@@ -203,6 +203,7 @@ struct dns_config { // the Corefile that is wanted; absent texts: none. A main o
     struct text version;
     int64_t since_s;     // Unix: since when this one is wanted, or stands there
     int64_t converged_s; // Unix: when all Pods last came to run the one that was wanted; 0: never
+    struct text written; // id of the one that was written last: it stands there, or is on its way
     struct text refused; // id of the one that CoreDNS refused last, until another one is wanted
     struct text refusal; // what CoreDNS said of that one
     // Ids of those that all Pods ran, the last one first.

@@ -16,6 +16,7 @@ static const struct config_text {
     {"mode", offsetof(struct dns_config, mode)},
     {"layout", offsetof(struct dns_config, layout)},
     {"corednsVersion", offsetof(struct dns_config, version)},
+    {"written", offsetof(struct dns_config, written)},
     {"refused", offsetof(struct dns_config, refused)},
     {"refusal", offsetof(struct dns_config, refusal)},
 };
