@@ -12,7 +12,7 @@ static const char *selector(const struct manifest *manifest, const struct contro
                         alert->label);
 }
 
-// Of a gauge only the process that leads tells: when another one does, the alert goes on.
+// Only the process that leads shows a gauge. The alert goes on when another process leads.
 static const char *expression(const struct manifest *manifest, const struct controller_alert *alert)
 {
     const char *samples = selector(manifest, alert);

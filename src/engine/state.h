@@ -164,8 +164,8 @@ struct shared_model_state {
     struct histogram settle_seconds;
 };
 
-// What decisions of a controller say of its metrics. A gauge has a sample of each key, a counter
-// one of all keys.
+// A value that a decision gave a metric of its controller. A gauge has a sample for each key, a
+// counter has one for all keys.
 struct sample {
     const struct controller_metric *metric;
     const char *label; // static; or NULL

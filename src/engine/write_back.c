@@ -243,8 +243,8 @@ bool write_back_read_whole(struct engine *engine, uint32_t id, const struct deci
     return true;
 }
 
-// What a merge patch leaves of a map: fields that go leave no trace. `kind` of a whole status: what
-// is bulk in it is left out, too.
+// Returns what a merge patch leaves of a map: fields that are null leave no trace. With a `kind`
+// the map is a whole status, and what is bulk in it is left out, too.
 static struct value *stored_fields(struct arena *arena, const struct kind *kind,
                                    const struct value *map)
 {

@@ -5,9 +5,9 @@
 #include "base/certificates.h"
 #include "dns/corefile/entry.h"
 
-// The authorities that caBundle names. Each version of such a ConfigMap has a copy of its own,
-// which is never changed, in the namespace of our Pods. A Corefile names the copy in the path of
-// the file, so that from its text alone follows what its Pods mount, also when it is put back.
+// This file keeps the authorities that caBundle names. Each version of such a ConfigMap has an
+// immutable copy of its own in the namespace of our Pods. A Corefile names the copy in the path of
+// the file, so what its Pods mount follows from its text alone, also when it is put back.
 
 #define BUNDLE_KEY "ca-bundle.crt"
 #define BUNDLES_FOLDER "/etc/pki/"
@@ -116,8 +116,8 @@ static struct text find_volume(struct arena *arena, struct value *volumes, struc
     return value_text_at(volume, "name");
 }
 
-// Of the one that ran before: a Pod of the new template may find the old file, and the other way
-// round. It is the same one before the proof and after it, so the template changes but once.
+// Adds what the Corefile before needed: a Pod of the new template may still find that file. It is
+// the same Corefile until another one is proved, so the template changes only once for each.
 static void collect_earlier_mounts(const struct reconcile *reconcile, struct bundle_mounts *mounts)
 {
     struct bundle_mounts earlier = {0};
@@ -178,7 +178,7 @@ static struct text find_same_copy(const struct reconcile *reconcile, struct text
     return (struct text){0};
 }
 
-// Of a bundle that is gone: the version that runs still.
+// Returns the version of a bundle that the Corefile still mounts although its ConfigMap is gone.
 static struct text find_mounted_version(const struct reconcile *reconcile, struct text name)
 {
     struct bundle_mounts mounts = {0};
@@ -217,7 +217,7 @@ enum bundle_state find_bundle(const void *context, struct text name, struct text
         return BUNDLE_MISSING;
     }
     if (name.len + object_version(source).len + sizeof COPY_PREFIX > COPY_NAME_MAX) {
-        *why = "the name of the ConfigMap leaves no room for that of a copy";
+        *why = "the name of the ConfigMap leaves no room for that of a copy: give it a shorter one";
         return BUNDLE_INVALID;
     }
     struct text pem = bundle_pem(reconcile, source);
@@ -255,7 +255,7 @@ static void add_name(struct names *names, struct text name)
         names->items[names->count++] = name;
 }
 
-// All that entries name, found or not.
+// Notes all ConfigMaps that entries name, found or not.
 static void note_sources(struct reconcile *reconcile)
 {
     size_t most = 1;
@@ -284,7 +284,7 @@ static void collect_needed(const struct reconcile *reconcile, struct bundle_moun
         collect_mounts(reconcile, copy_text(reconcile, before->proved[i], &annotations), mounts);
 }
 
-// Also those that are needed no longer, as long as they are there: so they can be removed.
+// Notes the copies that are needed, and those that are still there: these have to be removed.
 static void note_copies(struct reconcile *reconcile)
 {
     struct bundle_mounts mounts = {0};

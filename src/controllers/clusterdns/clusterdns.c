@@ -73,7 +73,7 @@ static bool is_new(const struct reconcile *reconcile)
     return !text_is(reconcile->before.config.id, reconcile->id) || !knows_bundles(reconcile);
 }
 
-// What became of the place where CoreDNS refused a Corefile.
+// Says what stands now where CoreDNS refused a Corefile.
 static const char *explain_return(const struct reconcile *reconcile)
 {
     if (!reconcile->is_restoring)
@@ -81,7 +81,7 @@ static const char *explain_return(const struct reconcile *reconcile)
     return reconcile->id[0] ? "the one before stands again" : "our part of it is taken out";
 }
 
-// CoreDNS refused this one: the last good one stands in for it.
+// CoreDNS refused the Corefile that is wanted: the last good one takes its place.
 static void go_back(struct reconcile *reconcile)
 {
     const char *refused = arena_copy_text(reconcile->arena, reconcile->id);

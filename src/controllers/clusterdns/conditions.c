@@ -207,7 +207,7 @@ static void add_sentence(struct buffer *out, const char *text)
         buffer_printf(out, "%s%s", out->len ? "; " : "", text);
 }
 
-// What is wanted does not stand there, and does not come to stand there by itself.
+// The Corefile that is wanted is not written, and will not be until the spec or the file changes.
 static bool is_stuck(const struct reconcile *reconcile)
 {
     return reconcile->fault == REASON_COREFILE_REFUSED ||
@@ -215,7 +215,7 @@ static bool is_stuck(const struct reconcile *reconcile)
            reconcile->fault == REASON_TOO_LARGE;
 }
 
-// Then a zone is served as the Corefile that stands there has it, or not at all.
+// While nothing is written, a zone is served as the Corefile that is there has it, or not at all.
 static void mark_unserved(struct reconcile *reconcile, const struct merge_outcome *outcome)
 {
     for (size_t i = 0; is_stuck(reconcile) && i < outcome->forwarder_count; i++) {

@@ -4,7 +4,7 @@
 
 #include "dns/corefile/entry.h"
 
-// What there is to go back to, and the file without us.
+// This file makes the Corefile to go back to after a refusal, and the Corefile without our part.
 
 // Our blocks of a Corefile that ran, with room for another id.
 static void write_blocks(const struct corefile *corefile, const struct owned *owned,
@@ -102,7 +102,7 @@ static bool make_own_again(struct reconcile *reconcile, struct text id)
     return true;
 }
 
-// Of a file that was not there: it goes.
+// The Corefile was not there before us, so it is removed.
 void make_no_text(struct reconcile *reconcile)
 {
     struct value *annotations = value_make(reconcile->arena, VALUE_MAP);

@@ -301,7 +301,7 @@ static bool is_repeated(const struct merging *merging, const struct dns_server_c
            !strcmp(check->zones[at].path, check->zones[at - 1].path);
 }
 
-// What the Corefile gets of the entry. False: all of its zones are refused.
+// Makes the server block of the entry. False: all of its zones are refused.
 static bool translate_entry(struct merging *merging, const struct dns_server *server,
                             const struct dns_server_check *check, struct corefile_entry *out)
 {

@@ -1,7 +1,7 @@
 #include "controllers/clusterdns/reconcile.h"
 
-// What the main object adds to the metrics. It is read from the status of before and of now, so a
-// restart changes none of it.
+// This file reports the metrics of the main object. They are read from the status of before and of
+// now, so a restart changes none of it.
 
 const struct controller_metric clusterdns_metrics[CLUSTERDNS_METRICS] = {
     [METRIC_ENTRIES] = {.name = "signpost_corefile_entries",

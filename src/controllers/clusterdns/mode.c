@@ -197,7 +197,7 @@ void find_mode(struct reconcile *reconcile)
 
 // ---- what stands in the way ---------------------------------------------------------------------
 
-// What may not be read looks as if it were not there, and then another CoreDNS would be made.
+// An object that we may not read looks absent, and then a second CoreDNS would be made.
 static const char *find_unreadable(const struct reconcile *reconcile)
 {
     const struct input_objects *maps = &reconcile->in->inputs[INPUT_CONFIG_MAPS];

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-// Which server blocks in a file of somebody else's are ours.
+// This file finds out which server blocks in a Corefile of somebody else are ours.
 
 static struct text *texts_of(struct arena *arena, const struct value *list, size_t *count)
 {
@@ -126,7 +126,8 @@ static bool is_as_rendered(const struct reconcile *reconcile, const struct coref
                                corefile_block_text(reconcile->live, block, entry->name));
 }
 
-// Without a copy either: if it has the text that we would write. The last block is known by its id.
+// Without a copy, too, a block is ours if it has the text that we would write now. The last block
+// is known by its config id.
 void guess_rendered(const struct reconcile *reconcile, const struct corefile_input *input,
                     struct owned *out)
 {

@@ -2,8 +2,8 @@
 
 #include "base/labels.h"
 
-// On which nodes an own CoreDNS runs. A placement that no node meets would take the cluster's DNS
-// away, so the one before stays.
+// This file decides on which nodes an own CoreDNS runs. A placement that no node meets would take
+// the cluster's DNS away, so the one before stays.
 
 static struct placement default_placement(struct reconcile *reconcile)
 {
@@ -69,7 +69,7 @@ static bool has_node(struct reconcile *reconcile, const struct placement *placem
 
 // ---- which placement ----------------------------------------------------------------------------
 
-// That of the DaemonSet that is there, or else the default.
+// Returns the placement of the DaemonSet that is there, or else the default.
 static struct placement placement_before(struct reconcile *reconcile)
 {
     const struct daemonset *there = find_workload(reconcile);

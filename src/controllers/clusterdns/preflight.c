@@ -33,7 +33,7 @@ static const struct object *find_pod(const struct reconcile *reconcile, const ch
 
 // ---- the Pod ------------------------------------------------------------------------------------
 
-// What the Deployment of others makes its Pods of; NULL: it is not there.
+// Returns the Pod template of the Deployment kube-system/coredns; NULL: it is not there.
 static struct value *read_their_spec(struct reconcile *reconcile)
 {
     struct deployment deployment;
@@ -52,7 +52,7 @@ static void use_copy(struct reconcile *reconcile, struct value *config_map)
                        copy_name(reconcile, text_of(reconcile->id)));
 }
 
-// In the place of the ConfigMap that the others mount.
+// Mounts our copy in the place of the ConfigMap that the Deployment mounts.
 static void mount_copy(struct reconcile *reconcile, struct value *spec)
 {
     value_each (volume, value_list_at(spec, "volumes")) {
@@ -68,7 +68,7 @@ static void remove_members(struct value *map, const char *const *names)
         value_remove(map, names[i]);
 }
 
-// The container of CoreDNS alone, as it is there, on any node that takes it.
+// Takes the container of CoreDNS alone, without what binds it to a node.
 static struct value *copy_their_spec(struct reconcile *reconcile)
 {
     static const char *const of_others[] = {
@@ -167,7 +167,7 @@ enum preflight preflight_config(struct reconcile *reconcile)
         return PREFLIGHT_PASSED;
     if (object)
         return judge_pod(reconcile, object);
-    // What was refused may be another object of the decision, so the Pod gets its minute.
+    // The store may have refused another object of the decision, so the Pod gets its minute.
     int64_t until_s = reconcile->now.config.since_s + PREFLIGHT_MAX_S;
     if (reconcile->in->refused && reconcile->in->now_ms / 1000 >= until_s)
         return skip_preflight(reconcile,

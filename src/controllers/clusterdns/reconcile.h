@@ -206,17 +206,17 @@ struct value *pod_spec_tree(struct reconcile *reconcile, const char *image, cons
 void find_placement(struct reconcile *reconcile);
 
 // ---- bundles.c ----------------------------------------------------------------------------------
-// Of merge_bundles: looks for the authorities that an entry names.
+// The function of merge_bundles: it looks for the authorities that an entry names.
 enum bundle_state find_bundle(const void *context, struct text name, struct text *version,
                               const char **why);
 // Notes in the status what is to be looked up: ConfigMaps that entries name, and their copies.
 void note_bundles(struct reconcile *reconcile);
-// All of these were looked up: the status named them before.
+// True if the status named all of these before, so that they were looked up.
 bool knows_bundles(const struct reconcile *reconcile);
 // Makes the copies that a Corefile needs, and removes the others.
 void keep_bundle_copies(struct reconcile *reconcile);
 bool drop_bundle_copies(struct reconcile *reconcile); // true if one is there still
-// What Pods have to mount for the text that is wanted.
+// Adds the volumes and mounts that Pods need for the text that is wanted.
 void add_bundle_mounts(const struct reconcile *reconcile, struct value *volumes,
                        struct value *mounts);
 
@@ -235,7 +235,7 @@ void prove_config(struct reconcile *reconcile);
 bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
 bool is_past_deadline(const struct reconcile *reconcile);
-// All Pods ran the Corefile that is wanted, by the status.
+// The status says that all Pods ran the Corefile that is wanted.
 bool was_converged(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.
 bool is_config_refused(const struct reconcile *reconcile);

@@ -124,7 +124,7 @@ static const char *foreign_owner(const void *context, struct text zone)
 
 // ---- merging ------------------------------------------------------------------------------------
 
-// Once the whole would be refused: which of the entries is to blame.
+// Called when CoreDNS would refuse the whole Corefile, to find the entries that are to blame.
 static const char *find_entry_fault(void *context, const struct corefile_entry *entry,
                                     enum reason *reason)
 {

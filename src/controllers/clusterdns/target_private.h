@@ -2,8 +2,8 @@
 
 #include "controllers/clusterdns/reconcile.h"
 
-// What the files that work out a Corefile share: target.c the text that is wanted, owned.c what of
-// a file is ours, earlier.c what there is to go back to.
+// Functions that the files which work out a Corefile share: target.c makes the text that is wanted,
+// owned.c finds what of a file is ours, earlier.c makes the text to go back to.
 
 // Server blocks of ours in a file of somebody else's.
 struct owned {
@@ -11,7 +11,7 @@ struct owned {
     size_t count;
 };
 
-// What is to become of the file of somebody else.
+// A change of a Corefile that somebody else wrote.
 struct edit {
     const struct owned *owned; // what goes
     struct text blocks;        // what comes
@@ -32,7 +32,7 @@ void splice_target(struct reconcile *reconcile, const struct edit *edit, struct 
 // ---- owned.c ------------------------------------------------------------------------------------
 enum { LAST_ZONES = 2 };
 extern const struct text last_zones[LAST_ZONES]; // of the block that answers with the id
-// From the text of ZONES_ANNOTATION. False: there is none.
+// Reads the text of ZONES_ANNOTATION. False: there is none.
 bool read_zones(const struct reconcile *reconcile, struct text annotation, struct owned *out);
 bool read_owned(const struct reconcile *reconcile, struct owned *out); // of what stands there
 // Our blocks in a Corefile of which there is a copy. False: there is none.

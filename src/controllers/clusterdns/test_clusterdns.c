@@ -401,6 +401,8 @@ static void a_first_config_that_makes_pods_crash_goes_without_a_trace(void **sta
     settle(DNS_MAIN_NAME);
     assert_string_equal(data_of("kube-system", "coredns", "Corefile"), kubeadm);
     assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Degraded"),
+                           ", and our part of it is taken out; "));
     const struct value *annotations =
         value_at(find_stored(&config_map_kind, "kube-system", "coredns")->tree,
                  "metadata.annotations", NULL);
@@ -685,6 +687,50 @@ static void authorities_that_turn_bad_or_go_leave_the_old_ones(void **state)
     assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Accepted"),
                            "those that it had last are trusted"));
     assert_int_equal(reconcile_once(DNS_MAIN_NAME), 0);
+}
+
+static void authorities_that_can_not_be_had_are_told_with_what_to_do(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    cluster.settings.mode = "owned";
+    cluster.unreadable = "forbidden: cannot get configmaps";
+    put_main("'servers':[" TLS_ZONE "]");
+    settle(DNS_MAIN_NAME);
+    assert_non_null(
+        strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Accepted"),
+               "openshift-config/corp cannot be read: forbidden: cannot get configmaps"));
+    cluster.unreadable = NULL;
+    const char *name = arena_printf(arena, "%0250d", 7);
+    put_main(arena_printf(arena,
+                          "'servers':[{'zones':['a.example'],'forwardPlugin':{'upstreams':["
+                          "'192.0.2.1'],'transportConfig':{'transport':'TLS','tls':{'serverName':"
+                          "'dns.example','caBundle':{'name':'%s'}}}}}]",
+                          name));
+    settle(DNS_MAIN_NAME);
+    put_text_map("openshift-config", name, "ca-bundle.crt", test_certificate);
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_non_null(strstr(message_of(arena, status_of(DNS_MAIN_NAME), "Accepted"),
+                           "leaves no room for that of a copy"));
+    assert_null(mounted_copy());
+}
+
+static void a_write_that_the_store_refuses_is_told(void **state)
+{
+    (void)state;
+    static const struct error refusal = {.fault = FAULT_AUTH, .text = "forbidden: cannot patch"};
+    use_kubeadm();
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    cluster.refused = &refusal;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Degraded"), "True/Forbidden");
+    assert_string_equal(message_of(arena, status_of(DNS_MAIN_NAME), "Degraded"),
+                        "forbidden: cannot patch");
+    cluster.refused = NULL;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Degraded"), "False/AsExpected");
 }
 
 static void a_fragment_finds_its_authorities(void **state)
@@ -1453,6 +1499,8 @@ int main(void)
         STORY(other_certificates_are_another_copy_and_another_mount),
         STORY(a_change_of_other_fields_of_the_authorities_changes_nothing),
         STORY(authorities_that_turn_bad_or_go_leave_the_old_ones),
+        STORY(authorities_that_can_not_be_had_are_told_with_what_to_do),
+        STORY(a_write_that_the_store_refuses_is_told),
         STORY(a_fragment_finds_its_authorities),
         STORY(the_first_config_needs_no_preflight),
         STORY(one_pod_loads_a_config_before_the_others),

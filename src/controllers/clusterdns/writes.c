@@ -162,7 +162,7 @@ static void add_other_keys(struct reconcile *reconcile, struct value *data)
     value_set(data, text_of(target->key), value_make_text(reconcile->arena, reconcile->text));
 }
 
-// What is made anew has none to remove, and a null would become an empty text in it.
+// A new object has no annotations to remove: a null would become an empty text in it.
 static struct value *copy_set_annotations(struct reconcile *reconcile)
 {
     struct value *set = value_make(reconcile->arena, VALUE_MAP);

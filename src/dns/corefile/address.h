@@ -21,7 +21,7 @@ const char *corefile_take_transport(struct text *text, struct coredns_version ve
 // As the newest CoreDNS reads it. NULL, or its words for what is wrong.
 const char *corefile_address_read(struct arena *arena, struct text text,
                                   struct corefile_address *out);
-// The same of a release.
+// Reads it as that release of CoreDNS does.
 const char *corefile_address_read_as(struct arena *arena, struct text text,
                                      struct coredns_version version, struct corefile_address *out);
 // The port of a transport, as digits; `port` is that of plain DNS.

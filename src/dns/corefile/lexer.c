@@ -114,7 +114,7 @@ static size_t plain_run(const struct corefile_lexer *lexer)
     return end - lexer->at;
 }
 
-// To the end of the line.
+// Goes to the end of the line.
 static void skip_comment(struct corefile_lexer *lexer)
 {
     const char *from = lexer->text.at + lexer->at;

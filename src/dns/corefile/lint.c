@@ -75,7 +75,7 @@ struct placed {
     uint32_t directive;
 };
 
-// Where those of each place begin, and behind the last place where all of them end.
+// Counts where the directives of each place begin; the last number is how many there are.
 static size_t *count_places(const struct corefile *corefile, size_t places)
 {
     size_t *starts = mem_new_array(size_t, places + 1);
@@ -87,7 +87,7 @@ static size_t *count_places(const struct corefile *corefile, size_t places)
     return starts;
 }
 
-// Those of one place stay in the order of the file.
+// Sorts directives by place. Directives of one place stay in the order of the file.
 static struct placed *place_directives(const struct corefile *corefile, size_t places,
                                        size_t *count)
 {

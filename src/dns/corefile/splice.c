@@ -184,7 +184,7 @@ struct owned_zone {
     struct text zone;
     const struct corefile_owned *owned;
 };
-// By zone, those of one zone in the order in which ours were noted.
+// Sorted by zone; blocks that share a zone stay in the order in which they were noted.
 struct owned_zones {
     struct owned_zone *items;
     size_t count;
@@ -319,7 +319,7 @@ static void remove_options(struct edits *edits, const struct corefile *corefile,
     }
 }
 
-// Other options are not ours.
+// Writes the options of `forward` that are ours. Others belong to whoever wrote the file.
 static void render_own(struct buffer *out, const struct corefile_forward *forward, unsigned level)
 {
     const struct corefile_forward ours = {

@@ -46,7 +46,8 @@ bool corefile_block_zones(struct arena *arena, const struct corefile_block *bloc
 // Are all zones of the block those of one of `owned`? One that somebody added makes it theirs.
 bool corefile_is_owned(const struct corefile_block *block, const struct corefile_owned *owned,
                        size_t count);
-// For each server block the one of `owned` that has all of its zones, or NULL. In the arena.
+// Returns for each server block the one of `owned` that has all of its zones, or NULL. The array
+// lives in the arena.
 const struct corefile_owned **corefile_find_owners(struct arena *arena,
                                                    const struct corefile *corefile,
                                                    const struct corefile_owned *owned,
@@ -56,5 +57,5 @@ struct text corefile_block_text(const struct corefile *corefile, const struct co
                                 struct text name);
 // The `forward .` of the root block; NULL: there is none, or more than one.
 const struct corefile_directive *corefile_find_root_forward(const struct corefile *corefile);
-// Its octets; absent as above.
+// The octets of that `forward`; absent: there is none, or more than one.
 struct text corefile_root_forward(const struct corefile *corefile);

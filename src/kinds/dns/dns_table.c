@@ -8,9 +8,9 @@ enum {
     SERVER_NAME_MAX = 253,
 };
 
-// What the schema refuses is what that of OpenShift refuses, or else a field of our own: no
-// manifest of OpenShift's is refused by it. All else an entry may be refused for is left to
-// admission and the controller.
+// The schema refuses what OpenShift's schema and CEL refuse, and faults of fields that only we
+// have, so it refuses no manifest that OpenShift takes. Admission and the controller judge all
+// else.
 #define DURATION "^(0|([0-9]+(\\.[0-9]+)?(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$"
 #define LABEL "[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?"
 
@@ -345,7 +345,7 @@ static const struct field fields[] = {
             "transportConfig requires a serverName when transport is TLS"                          \
     }
 
-// In the words of admission.
+// The messages are those of admission.
 static const struct kind_rule rules[] = {
     TRANSPORT_RULES(FORWARD),
     TRANSPORT_RULES(RESOLVERS),
