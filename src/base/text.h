@@ -23,7 +23,7 @@ bool text_equal(struct text a, struct text b);
 static inline bool text_is(struct text a, const char *terminated)
 {
     size_t len = terminated ? strlen(terminated) : 0;
-    return a.len == len && (len == 0 || memcmp(a.at, terminated, len) == 0);
+    return a.len == len && (len == 0 || (a.at && memcmp(a.at, terminated, len) == 0));
 }
 bool text_equal_nocase(struct text a, struct text b); // ASCII only
 char *text_dup(struct text a);                        // NUL-terminated; caller frees
