@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "model/virtual_loop.h"
+#include "store/cache.h"
 
 static int make(void **state)
 {
@@ -542,6 +543,33 @@ static void new_folder_is_watched(void **state)
     assert_string_equal(rig_reported(rig), "ADDED Thing shop/api\n.\n");
 }
 
+// A dry run puts what would be made into the cache, and takes out what would go.
+static void a_dry_run_in_the_cache_is_no_contradiction(void **state)
+{
+    struct rig *rig = *state;
+    struct error err;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_write(rig, "api.yaml", THING("api", "value: a"));
+    rig_open(rig);
+    rig_reported(rig);
+    struct value *tree = value_read_json(
+        arena,
+        TEXT("{\"metadata\":{\"name\":\"new\",\"namespace\":\"shop\",\"uid\":\"dry\"},"
+             "\"spec\":{\"value\":\"b\"}}"),
+        &value_reply_limits, &err);
+    const struct object *www = rig_thing(rig, "www");
+    struct object *made = object_new(www->kind, NULL, tree);
+    assert_null(cache_put(rig->store->cache, made));
+    assert_ptr_equal(cache_take(rig->store->cache, www->kind, TEXT("shop"), TEXT("www")), www);
+    rig_write(rig, "new.yaml", THING("new", "value: c"));
+    rig_take_away(rig, "web.yaml");
+    assert_non_null(strstr(rig_reported(rig), "MODIFIED Thing shop/new\n"));
+    assert_null(rig_thing(rig, "www"));
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    object_unref(www);
+}
+
 static void list_objects_are_opened(void **state)
 {
     struct rig *rig = *state;
@@ -803,6 +831,7 @@ int main(void)
         CASE(state_folder_keeps_the_manifests_clean),
         CASE(a_folder_that_its_user_removed_is_not_made_again),
         CASE(new_folder_is_watched),
+        CASE(a_dry_run_in_the_cache_is_no_contradiction),
         CASE(list_objects_are_opened),
         CASE(files_that_are_no_manifests_are_skipped),
         CASE(a_reply_does_not_lead_back_behind_an_edit),

@@ -334,8 +334,8 @@ uint32_t folder_put_object(struct folder *folder, struct object *object, uint32_
     struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
     struct entries *entries = &folder->entries;
     uint32_t id = entries_find(entries, &key);
+    // A dry run changes the cache alone (store/dry.h), so what is there need not be one of ours.
     const struct object *old = cache_put(folder->store.cache, object);
-    must((old == NULL) == (id == ENTRY_NONE));
     if (id == ENTRY_NONE)
         id = entries_add(entries, object, file);
     entries_set_object(entries, id, object);
@@ -375,6 +375,7 @@ void folder_remove_object(struct folder *folder, uint32_t id)
         forget_generated(folder, uid);
     if (is_redefined)
         schedule_again(folder, file, 0);
-    folder_report_event(folder, STORE_DELETED, last, last);
+    if (last) // a dry run has not taken it
+        folder_report_event(folder, STORE_DELETED, last, last);
     object_unref(last);
 }
