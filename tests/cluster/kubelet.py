@@ -404,9 +404,10 @@ class Node:
     def drop(self, uid):
         with self.lock:
             container = self.here.pop(uid, None)
+            if container:
+                self.past.append(container)
         if container:
             container.end()
-            self.past.append(container)
 
     def finish_pod(self, document):
         meta = document["metadata"]
