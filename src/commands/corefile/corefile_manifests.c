@@ -204,7 +204,7 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
     merge_settings.context.cluster_ip_count = cluster_ip.len > 0;
     merge_settings.context.has_version = true;
     merge_settings.context.version = version_of(settings);
-    merge_settings.bundles = (struct merge_bundles){&bundles, find_bundle};
+    merge_settings.bundles = (struct merge_bundles){.context = &bundles, .find = find_bundle};
     size_t count = settings->has_fragments ? manifests->count : 1;
     dns_merge(manifests->arena, &merge_settings, manifests->objects, count, out);
     manifests->count = count;

@@ -15,8 +15,10 @@ static void carry_over(struct reconcile *reconcile)
 {
     if (reconcile->before.config.mode.len &&
         !text_is(reconcile->before.config.mode, mode_names[reconcile->mode])) {
-        reconcile->before.config.proved_count = 0; // copies of another file
+        reconcile->before.config.proved_count = 0; // these are of another file
         reconcile->before.config.written = (struct text){0};
+        reconcile->before.config.refused = (struct text){0};
+        reconcile->before.config.refusal = (struct text){0};
     }
     reconcile->now.config = reconcile->before.config;
     reconcile->now.config.mode = text_of(mode_names[reconcile->mode]);
@@ -41,16 +43,23 @@ static const char *sha256_of(struct reconcile *reconcile, struct text text)
     return arena_copy_text(reconcile->arena, hex);
 }
 
+static void name_config(struct reconcile *reconcile)
+{
+    struct dns_config *config = &reconcile->now.config;
+    config->id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
+    config->sha256 = text_of(sha256_of(reconcile, reconcile->text));
+}
+
 // Written ahead: the status names the config before anything of it is written, so that after a
 // crash its copy is looked up.
 static void begin_config(struct reconcile *reconcile)
 {
     struct dns_config *config = &reconcile->now.config;
-    config->id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
-    config->sha256 = text_of(sha256_of(reconcile, reconcile->text));
+    name_config(reconcile);
     config->since_s = reconcile->in->now_ms / 1000;
-    config->refused = (struct text){0};
     config->refusal = (struct text){0};
+    if (text_is(config->refused, reconcile->id))
+        config->refused = (struct text){0}; // another one was wanted since: it gets another try
     if (reconcile->mode == MODE_FILE)
         decision_add_event(reconcile->out, false, EVENT_COREFILE_WRITTEN,
                            arena_printf(reconcile->arena, "config %s goes to %s", reconcile->id,
@@ -70,7 +79,8 @@ static bool is_too_early(struct reconcile *reconcile)
 
 static bool is_new(const struct reconcile *reconcile)
 {
-    return !text_is(reconcile->before.config.id, reconcile->id) || !knows_bundles(reconcile);
+    return !text_is(reconcile->before.config.id, reconcile->id) || !knows_bundles(reconcile) ||
+           !knows_copy(reconcile);
 }
 
 // Says what stands now where CoreDNS refused a Corefile.
@@ -86,6 +96,8 @@ static void go_back(struct reconcile *reconcile)
 {
     const char *refused = arena_copy_text(reconcile->arena, reconcile->id);
     reconcile->is_restoring = make_earlier_text(reconcile);
+    if (reconcile->is_restoring && reconcile->id[0])
+        name_config(reconcile);
     reconcile->fault = REASON_COREFILE_REFUSED;
     reconcile->fault_text = arena_printf(
         reconcile->arena, "CoreDNS refused config %s, and %s; another spec is tried at once: %.*s",
@@ -94,7 +106,7 @@ static void go_back(struct reconcile *reconcile)
 
 static bool was_refused(const struct reconcile *reconcile)
 {
-    return reconcile->before.config.refused.len &&
+    return reconcile->before.config.refusal.len &&
            text_is(reconcile->before.config.refused, reconcile->id);
 }
 
@@ -148,6 +160,8 @@ static void note_proof(struct reconcile *reconcile)
         return;
     if (reconcile->mode == MODE_FILE)
         keep_good_file(reconcile);
+    config->refused = (struct text){0};
+    config->refusal = (struct text){0};
     if (config->proved_count && text_equal(config->proved[0], id))
         return;
     config->proved[1] = config->proved[0];
@@ -184,14 +198,10 @@ static void note_refusal(struct reconcile *reconcile)
         text_of(crash ? crash : "no Pod has loaded it in time, and all run an older one"));
 }
 
-static bool is_unmanaged(const struct reconcile *reconcile)
-{
-    return text_is(reconcile->spec.management_state, "Unmanaged");
-}
-
 static void clean_up(struct reconcile *reconcile)
 {
-    if (reconcile->mode != MODE_FILE && !is_unmanaged(reconcile))
+    list_copies(reconcile);
+    if (!is_unmanaged(reconcile))
         drop_copies(reconcile);
 }
 
@@ -215,7 +225,9 @@ static void manage(struct reconcile *reconcile)
         clean_up(reconcile);
         return;
     }
-    if (!is_unmanaged(reconcile) && write_config(reconcile) && !reconcile->is_restoring)
+    if (is_unmanaged(reconcile))
+        drop_preflights(reconcile);
+    else if (write_config(reconcile) && !reconcile->is_restoring)
         (void)release_other_modes(reconcile);
     look_at_upstreams(reconcile);
     note_proof(reconcile);
@@ -244,7 +256,17 @@ static void decide_main(struct reconcile *reconcile)
     manage(reconcile);
     note_refused_write(reconcile);
     report_conditions(reconcile);
-    corefile_free(reconcile->live);
+}
+
+// The Corefile has entries of all objects, so what becomes of it concerns each of them.
+static void note_fault_of_main(struct reconcile *reconcile)
+{
+    reconcile->fault = REASON_COREFILE_REFUSED;
+    reconcile->fault_text =
+        arena_printf(reconcile->arena,
+                     "CoreDNS refused config %s, which has the entries of all DNS "
+                     "objects: %.*s",
+                     reconcile->id, TEXT_ARGS(reconcile->before.config.refusal));
 }
 
 static void decide_fragment(struct reconcile *reconcile)
@@ -263,8 +285,22 @@ static void decide_fragment(struct reconcile *reconcile)
     if (reconcile->mode == MODE_FILE && !read_file(reconcile))
         return;
     make_text(reconcile);
+    if (reconcile->text.at && was_refused(reconcile))
+        note_fault_of_main(reconcile);
     report_fragment(reconcile, NULL);
-    corefile_free(reconcile->live);
+}
+
+// What is remembered of the Corefile stands in the status of the main object.
+static void remember_config(struct reconcile *reconcile)
+{
+    struct dns_status main_status;
+    const struct object *main_object =
+        find_input_object(reconcile, INPUT_DNSES, "", TEXT(DNS_MAIN_NAME));
+    if (reconcile->is_main || !main_object)
+        return;
+    dns_status_unpack(reconcile->arena, object_spec(main_object), object_managed(main_object),
+                      &main_status);
+    reconcile->before.config = main_status.config;
 }
 
 static bool reconcile_open(struct reconcile *reconcile, const struct snapshot *snapshot,
@@ -283,8 +319,36 @@ static bool reconcile_open(struct reconcile *reconcile, const struct snapshot *s
     dns_unpack(reconcile->arena, object_spec(snapshot->subject), &reconcile->spec);
     dns_status_unpack(reconcile->arena, object_spec(snapshot->subject),
                       object_managed(snapshot->subject), &reconcile->before);
+    remember_config(reconcile);
     find_mode(reconcile);
     return true;
+}
+
+static void leave_alone(struct reconcile *reconcile, bool is_going)
+{
+    if (reconcile->mode == MODE_FOREIGN && !is_going)
+        decision_add_event(reconcile->out, true, EVENT_FOREIGN_OPERATOR,
+                           "openshift-dns-operator has the DNS of this cluster, so Signpost leaves "
+                           "it alone; `signpost corefile check` and `convert` help all the same");
+    // The finalizer is OpenShift's own.
+    if (reconcile->mode == MODE_OFF && is_going && reconcile->is_main &&
+        !has_openshifts_operator(reconcile))
+        reconcile->out->finalizer = FINALIZER_REMOVE;
+}
+
+static void decide_object(struct reconcile *reconcile, bool is_going)
+{
+    if (is_going && reconcile->is_main) {
+        release_all(reconcile);
+        return;
+    }
+    if (is_going)
+        return; // nothing is a fragment's to take away
+    collect_objects(reconcile);
+    if (reconcile->is_main)
+        decide_main(reconcile);
+    else
+        decide_fragment(reconcile);
 }
 
 static void decide(const struct snapshot *snapshot, void *model, struct decision *out)
@@ -293,42 +357,15 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     (void)model;
     if (!reconcile_open(&reconcile, snapshot, out))
         return;
-    bool is_going = snapshot->subject->deleted_s;
-    if (reconcile.mode == MODE_FOREIGN && !is_going)
-        decision_add_event(out, true, EVENT_FOREIGN_OPERATOR,
-                           "openshift-dns-operator has the DNS of this cluster, so Signpost leaves "
-                           "it alone; `signpost corefile check` and `convert` help all the same");
-    if (reconcile.mode == MODE_OFF && is_going && reconcile.is_main &&
-        !has_openshifts_operator(&reconcile))
-        out->finalizer = FINALIZER_REMOVE;
-    // The finalizer is OpenShift's own, and nothing is a fragment's to take away.
-    if (is_left_alone(&reconcile) || (is_going && !reconcile.is_main))
-        return;
-    if (is_going) {
-        release_all(&reconcile);
-        corefile_free(reconcile.live);
-        return;
-    }
-    collect_objects(&reconcile);
-    if (reconcile.is_main)
-        decide_main(&reconcile);
+    if (is_left_alone(&reconcile))
+        leave_alone(&reconcile, snapshot->subject->deleted_s);
     else
-        decide_fragment(&reconcile);
+        decide_object(&reconcile, snapshot->subject->deleted_s);
+    corefile_free(reconcile.live);
+    corefile_free(reconcile.earlier);
 }
 
 // ---- inputs -------------------------------------------------------------------------------------
-
-static void add_copies(const struct dns_config *config, struct strings *out)
-{
-    struct text where = config->config_map;
-    strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->id));
-    if (config->refused.len)
-        strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->refused));
-    if (config->written.len)
-        strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->written));
-    for (size_t i = 0; i < config->proved_count; i++)
-        strings_add(out, "%.*s-%.*s", TEXT_ARGS(where), TEXT_ARGS(config->proved[i]));
-}
 
 // A fragment has no list of them in its status.
 static void add_bundles(const struct object *subject, struct strings *out)
@@ -351,8 +388,8 @@ static void want_config_maps(const struct object *subject, struct strings *out)
     strings_add(out, SYSTEM_NAMESPACE "/coredns");
     strings_add(out, SYSTEM_NAMESPACE "/coredns-custom");
     strings_add(out, "%s/" WORKLOAD_NAME, settings->dns_namespace);
-    if (status.config.id.len)
-        add_copies(&status.config, out);
+    for (size_t i = 0; i < status.config.corefile_count; i++)
+        strings_add(out, "%.*s", TEXT_ARGS(status.config.corefiles[i]));
     for (size_t i = 0; i < status.config.bundle_count; i++)
         strings_add(out, "%s/%.*s", settings->ca_namespace, TEXT_ARGS(status.config.bundles[i]));
     for (size_t i = 0; i < status.config.copy_count; i++)

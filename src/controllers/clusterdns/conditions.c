@@ -192,11 +192,11 @@ static void report_degraded(struct reconcile *reconcile, const struct workload *
 
 static void report_upgradeable(struct reconcile *reconcile)
 {
-    bool is_unmanaged = text_is(reconcile->spec.management_state, "Unmanaged");
-    set(reconcile, "Upgradeable", is_unmanaged ? CONDITION_FALSE : CONDITION_TRUE,
-        is_unmanaged ? REASON_OPERATOR_UNMANAGED : REASON_AS_EXPECTED,
-        is_unmanaged ? "Cannot upgrade while managementState is Unmanaged"
-                     : "DNS Operator can be upgraded");
+    bool is_left = is_unmanaged(reconcile);
+    set(reconcile, "Upgradeable", is_left ? CONDITION_FALSE : CONDITION_TRUE,
+        is_left ? REASON_OPERATOR_UNMANAGED : REASON_AS_EXPECTED,
+        is_left ? "Cannot upgrade while managementState is Unmanaged"
+                : "DNS Operator can be upgraded");
 }
 
 // ---- what is served -----------------------------------------------------------------------------
@@ -306,8 +306,7 @@ static void report_converged(struct reconcile *reconcile)
         set(reconcile, "Converged", CONDITION_TRUE, REASON_CONVERGED,
             arena_printf(arena, "all Pods of CoreDNS run config %s", reconcile->id));
     else if (!is_past_deadline(reconcile)) {
-        decision_wake_at(reconcile->out,
-                         reconcile->now.config.since_s * 1000 + reconcile->settings->deadline_ms);
+        decision_wake_at(reconcile->out, deadline_of(reconcile));
         set(reconcile, "Converged", CONDITION_FALSE, REASON_WAITING,
             arena_printf(arena, "not all Pods of CoreDNS run config %s yet", reconcile->id));
     } else if (proof->old)
@@ -401,6 +400,7 @@ void report_fragment(struct reconcile *reconcile, const char *why_not)
         set(reconcile, "Accepted", CONDITION_FALSE, REASON_NOT_DEFAULT, why_not);
     } else {
         const struct merge_outcome *outcome = &reconcile->merged.outcomes[reconcile->own_at];
+        mark_unserved(reconcile, outcome);
         report_accepted(reconcile, outcome);
         show_forwarders(reconcile, outcome->first_forwarder, outcome->forwarder_count);
         report_events(reconcile);

@@ -111,6 +111,22 @@ void make_no_text(struct reconcile *reconcile)
     drop_text(reconcile);
 }
 
+// Where none was proved, what was refused before it stood there leaves what stands there.
+static bool keep_own(struct reconcile *reconcile)
+{
+    struct text text = reconcile->target.text;
+    struct text id = text.at ? config_id_find(text) : (struct text){0};
+    if (reconcile->mode != MODE_OWNED || id.len != CONFIG_ID_LEN ||
+        text_equal(id, reconcile->before.config.refused))
+        return false;
+    struct value *annotations = value_make(reconcile->arena, VALUE_MAP);
+    memcpy(reconcile->id, id.at, CONFIG_ID_LEN);
+    set_annotation(reconcile, annotations, CONFIG_ID_ANNOTATION, text_of(reconcile->id));
+    reconcile->annotations = annotations;
+    reconcile->text = text;
+    return true;
+}
+
 bool make_earlier_text(struct reconcile *reconcile)
 {
     const struct dns_config *before = &reconcile->before.config;
@@ -124,9 +140,10 @@ bool make_earlier_text(struct reconcile *reconcile)
         if (reconcile->mode == MODE_ADOPTED ? make_adopted_again(reconcile, before->proved[i])
                                             : make_own_again(reconcile, before->proved[i]))
             return true;
-    if (reconcile->mode == MODE_ADOPTED)
-        reconcile->annotations = make_text_of_others(reconcile);
-    return reconcile->mode == MODE_ADOPTED;
+    if (reconcile->mode != MODE_ADOPTED)
+        return keep_own(reconcile);
+    reconcile->annotations = make_text_of_others(reconcile);
+    return true;
 }
 
 bool make_text_without_us(struct reconcile *reconcile)

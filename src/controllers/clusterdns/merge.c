@@ -361,7 +361,8 @@ static bool keep_block(struct merging *merging, const struct dns_server *server,
 {
     struct corefile_entry entry;
     struct corefile_rest rest = {0};
-    if (!corefile_read_entry(merging->arena, merging->settings->live, block, &entry, &rest))
+    if (!corefile_read_entry(merging->arena, merging->settings->live, block, &entry, &rest) ||
+        (entry.forward.tls_bundle.len && !merging->settings->bundles.can_be_mounted))
         return false;
     kept->block = block;
     kept->zones = arena_new_array(merging->arena, struct text, check->zone_count);

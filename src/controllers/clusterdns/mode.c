@@ -27,6 +27,11 @@ bool is_left_alone(const struct reconcile *reconcile)
     return reconcile->mode == MODE_FOREIGN || reconcile->mode == MODE_OFF;
 }
 
+bool is_unmanaged(const struct reconcile *reconcile)
+{
+    return text_is(reconcile->spec.management_state, "Unmanaged");
+}
+
 const char *copy_name(const struct reconcile *reconcile, struct text id)
 {
     return arena_printf(reconcile->arena, "%.*s-%.*s", TEXT_ARGS(reconcile->target.name),
@@ -182,6 +187,15 @@ void use_mode(struct reconcile *reconcile, enum mode mode)
 {
     reconcile->mode = mode;
     find_target(reconcile);
+}
+
+struct text find_other_text(const struct reconcile *reconcile, enum mode mode)
+{
+    struct reconcile other = *reconcile;
+    use_mode(&other, mode);
+    bool is_written =
+        mode == MODE_IMPORT || config_map_annotation(&other.target.map, CONFIG_ID_ANNOTATION).at;
+    return is_written ? other.target.text : (struct text){0};
 }
 
 void find_mode(struct reconcile *reconcile)

@@ -147,7 +147,7 @@ static enum preflight judge_pod(struct reconcile *reconcile, const struct object
     struct pod pod;
     pod_unpack(object_spec(object), &pod);
     bool is_killed = pod.end.exit_code >= KILLED_EXIT;
-    if (pod.end.is_known && pod.end.exit_code && !is_killed) {
+    if (pod.end.is_known && pod.end.exit_code && !is_killed && is_about_text(pod.end.message)) {
         refuse_config(reconcile,
                       pod.end.message.len ? pod.end.message : TEXT("CoreDNS ended without a word"));
         return PREFLIGHT_FAILED;
@@ -179,7 +179,8 @@ enum preflight preflight_config(struct reconcile *reconcile)
 
 void drop_preflights(struct reconcile *reconcile)
 {
-    const char *kept = is_in_place(reconcile) ? NULL : pod_name(reconcile);
+    bool is_over = is_in_place(reconcile) || is_unmanaged(reconcile);
+    const char *kept = is_over ? NULL : pod_name(reconcile);
     const struct input_objects *pods = &reconcile->in->inputs[INPUT_PREFLIGHT_PODS];
     for (size_t i = 0; i < pods->count; i++) {
         const struct object *pod = pods->objects[i];

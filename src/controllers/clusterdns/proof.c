@@ -15,6 +15,7 @@ enum {
     RETRY_MAX_MS = 60000,
     DNS_PORT = 53,
     REFUSED_EXIT = 1, // of a CoreDNS that cannot load its file; others are kills
+    SYNC_S = 120,     // by when kubelet has brought another text into the Pods
 };
 
 void open_coredns(struct reconcile *reconcile)
@@ -120,14 +121,29 @@ static void ask(struct reconcile *reconcile, const char *address, struct text na
     count_answer(reconcile, ask_config(reconcile, address), name);
 }
 
-// A Pod that ended on a Corefile error keeps CoreDNS's own line. One from before the Corefile stood
-// there says nothing of it.
-static void note_crash(struct reconcile *reconcile, const struct pod *pod)
+// A port that somebody else has is no fault of the text.
+bool is_about_text(struct text message)
+{
+    return !message.len || !memmem(message.at, message.len, "bind: ", 6);
+}
+
+// An end before the Corefile stood there says nothing of it. A Pod from before it may have the one
+// before for a while, which was refused.
+static bool is_end_of_earlier(const struct reconcile *reconcile, int64_t made_s, int64_t finished_s)
+{
+    const struct dns_config *config = &reconcile->now.config;
+    bool may_have_refused = config->refused.len && made_s < config->since_s;
+    return finished_s && finished_s < config->since_s + (may_have_refused ? (int64_t)SYNC_S : 0);
+}
+
+// A Pod that ended on a Corefile error keeps CoreDNS's own line.
+static void note_crash(struct reconcile *reconcile, const struct object *object,
+                       const struct pod *pod)
 {
     const struct pod_end *end = pod->end.is_known ? &pod->end : &pod->last_end;
-    bool is_old = end->finished_s && end->finished_s < reconcile->now.config.since_s;
-    if (!end->is_known || end->exit_code != REFUSED_EXIT || !end->message.len || is_old ||
-        reconcile->proof.crash)
+    if (!end->is_known || end->exit_code != REFUSED_EXIT || !end->message.len ||
+        !is_about_text(end->message) || reconcile->proof.crash ||
+        is_end_of_earlier(reconcile, object->created_s, end->finished_s))
         return;
     reconcile->proof.crash = arena_copy(reconcile->arena, end->message.at, end->message.len);
 }
@@ -138,7 +154,7 @@ static void ask_pod(struct reconcile *reconcile, const struct object *object)
     pod_unpack(object_spec(object), &pod);
     if (object->deleted_s)
         return;
-    note_crash(reconcile, &pod);
+    note_crash(reconcile, object, &pod);
     if (!pod.ip.len || !text_is(pod.phase, "Running") || is_on_dead_node(reconcile, &pod))
         return;
     const char *host = arena_copy(reconcile->arena, pod.ip.at, pod.ip.len);
@@ -183,10 +199,22 @@ void prove_config(struct reconcile *reconcile)
 
 // ---- what follows -------------------------------------------------------------------------------
 
+// Pods of an own CoreDNS that are replaced one by one have until then from the last of them on.
+int64_t deadline_of(const struct reconcile *reconcile)
+{
+    int64_t since_s = reconcile->now.config.since_s;
+    const struct input_objects *pods = &reconcile->in->inputs[INPUT_OWN_PODS];
+    bool is_rolling =
+        reconcile->mode == MODE_OWNED && !strcmp(reconcile->settings->update, "rolling");
+    for (size_t i = 0; is_rolling && i < pods->count; i++)
+        if (pods->objects[i]->created_s > since_s)
+            since_s = pods->objects[i]->created_s;
+    return since_s * 1000 + reconcile->settings->deadline_ms;
+}
+
 bool is_past_deadline(const struct reconcile *reconcile)
 {
-    int64_t since_ms = reconcile->now.config.since_s * 1000;
-    return reconcile->in->now_ms >= since_ms + reconcile->settings->deadline_ms;
+    return reconcile->in->now_ms >= deadline_of(reconcile);
 }
 
 // Pods that do not answer at all are no proof: port 53 may be closed to us.

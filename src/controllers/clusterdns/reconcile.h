@@ -100,6 +100,8 @@ struct reconcile {
     struct dns_status now;
     struct target target;
     struct corefile *live; // parsed target.text, or NULL
+    struct corefile
+        *earlier; // what an earlier mode wrote, until there is something of ours; or NULL
     struct text cluster_ip;
     bool has_version;
     struct coredns_version version;
@@ -135,8 +137,11 @@ void use_mode(struct reconcile *reconcile, enum mode mode);
 const struct object *find_input_object(const struct reconcile *reconcile,
                                        enum clusterdns_input input, const char *namespace_,
                                        struct text name);
+// The text that another mode wrote and that still stands there. Absent: it wrote none.
+struct text find_other_text(const struct reconcile *reconcile, enum mode mode);
 // True if somebody else's operator, or --corefile-mode off, has the cluster's DNS.
 bool is_left_alone(const struct reconcile *reconcile);
+bool is_unmanaged(const struct reconcile *reconcile);
 const char *copy_name(const struct reconcile *reconcile, struct text id);
 
 // Finds out why nothing may be written here: that becomes the fault, and nothing is wanted.
@@ -180,11 +185,15 @@ void announce_write(struct reconcile *reconcile, struct object_want *want, const
 // Writes the Corefile. An absent text removes its key.
 void want_target(struct reconcile *reconcile, struct text text, const struct value *annotations);
 bool is_in_place(const struct reconcile *reconcile);
+
+// ---- copies.c -----------------------------------------------------------------------------------
 // The text of a copy, and what goes with it. Absent: there is no copy.
 struct text copy_text(const struct reconcile *reconcile, struct text id,
                       const struct value **annotations);
-void want_copy(struct reconcile *reconcile); // of the text that is wanted
-void drop_copies(struct reconcile *reconcile);
+void want_copy(struct reconcile *reconcile);        // of the text that is wanted
+bool knows_copy(const struct reconcile *reconcile); // does the status name it already?
+void list_copies(struct reconcile *reconcile);      // in the status
+void drop_copies(struct reconcile *reconcile);      // those that nothing can go back to
 
 // ---- file.c -------------------------------------------------------------------------------------
 // Reads the Corefile of mode file into the target. False: there is no answer yet.
@@ -232,8 +241,11 @@ void drop_preflights(struct reconcile *reconcile);
 void open_coredns(struct reconcile *reconcile);
 void prove_config(struct reconcile *reconcile);
 // Asks the CoreDNS at that address: true once it has answered that it runs what is wanted.
+// Is what CoreDNS said at its end about its Corefile?
+bool is_about_text(struct text message);
 bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
+int64_t deadline_of(const struct reconcile *reconcile); // Unix ms
 bool is_past_deadline(const struct reconcile *reconcile);
 // The status says that all Pods ran the Corefile that is wanted.
 bool was_converged(const struct reconcile *reconcile);

@@ -32,9 +32,9 @@ static bool release_mode(const struct reconcile *reconcile, enum mode mode)
 {
     struct reconcile other = *reconcile;
     other.live = NULL;
-    use_mode(&other, mode);
-    if (!config_map_annotation(&other.target.map, CONFIG_ID_ANNOTATION).at)
+    if (!find_other_text(reconcile, mode).at)
         return true;
+    use_mode(&other, mode);
     bool is_over = is_released(&other);
     corefile_free(other.live);
     return is_over;
@@ -52,9 +52,8 @@ bool release_other_modes(struct reconcile *reconcile)
 
 void release_all(struct reconcile *reconcile)
 {
-    bool is_unmanaged = text_is(reconcile->spec.management_state, "Unmanaged");
-    bool is_over = is_unmanaged;
-    if (!is_unmanaged) {
+    bool is_over = is_unmanaged(reconcile);
+    if (!is_over) {
         is_over = is_released(reconcile);
         is_over &= release_other_modes(reconcile);
     }

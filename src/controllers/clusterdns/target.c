@@ -156,8 +156,9 @@ static struct merge_settings settings_of(struct reconcile *reconcile)
     settings.context.cluster_ip_count = reconcile->cluster_ip.len > 0;
     settings.context.has_version = reconcile->has_version;
     settings.context.version = reconcile->version;
-    settings.bundles = (struct merge_bundles){.context = reconcile, .find = find_bundle};
-    settings.live = reconcile->live;
+    settings.bundles = (struct merge_bundles){
+        .context = reconcile, .can_be_mounted = reconcile->mode == MODE_OWNED, .find = find_bundle};
+    settings.live = reconcile->earlier ? reconcile->earlier : reconcile->live;
     settings.entry_fault = reconcile->checks_entries ? find_entry_fault : NULL;
     settings.entry_context = reconcile;
     return settings;
@@ -445,9 +446,25 @@ static void check_entries(struct reconcile *reconcile)
     reconcile->fault_text = NULL;
 }
 
+// Where nothing of ours stands yet, what Pods run is what an earlier mode wrote.
+static struct corefile *parse_earlier_mode(const struct reconcile *reconcile)
+{
+    static const enum mode earlier_modes[] = {MODE_ADOPTED, MODE_IMPORT, MODE_OWNED};
+    if (reconcile->mode == MODE_FILE ||
+        config_map_annotation(&reconcile->target.map, CONFIG_ID_ANNOTATION).at)
+        return NULL;
+    for (size_t i = 0; i < COUNT_OF(earlier_modes); i++) {
+        struct text text = find_other_text(reconcile, earlier_modes[i]);
+        if (text.at && reconcile->mode != earlier_modes[i])
+            return parse_corefile(reconcile, text);
+    }
+    return NULL;
+}
+
 void make_text(struct reconcile *reconcile)
 {
     reconcile->live = parse_corefile(reconcile, reconcile->target.text);
+    reconcile->earlier = parse_earlier_mode(reconcile);
     if (reconcile->mode == MODE_ADOPTED && !can_be_edited(reconcile)) {
         const struct merge_settings settings = settings_of(reconcile);
         merge_objects(reconcile, &settings);

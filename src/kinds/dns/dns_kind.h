@@ -194,7 +194,8 @@ struct dns_forwarder { // a zone of some entry
     const char *message;
 };
 enum { DNS_PROVED_MAX = 2 };
-struct dns_config { // the Corefile that is wanted; absent texts: none. A main object has a mode
+struct dns_config { // the Corefile that is wanted or stands in for it; absent texts: none. A main
+                    // object has a mode
     struct text id;
     struct text sha256;
     struct text config_map; // "namespace/name", or a path
@@ -204,11 +205,13 @@ struct dns_config { // the Corefile that is wanted; absent texts: none. A main o
     int64_t since_s;     // Unix: since when this one is wanted, or stands there
     int64_t converged_s; // Unix: when all Pods last came to run the one that was wanted; 0: never
     struct text written; // id of the one that was written last: it stands there, or is on its way
-    struct text refused; // id of the one that CoreDNS refused last, until another one is wanted
-    struct text refusal; // what CoreDNS said of that one
+    struct text refused; // id of the one that CoreDNS refused last, until one is proved
+    struct text refusal; // what CoreDNS said of it; absent: another one is wanted meanwhile
     // Ids of those that all Pods ran, the last one first.
     struct text proved[DNS_PROVED_MAX];
     size_t proved_count;
+    const struct text *corefiles; // copies of Corefiles that are there, each "namespace/name"
+    size_t corefile_count;
     const struct text *bundles; // names of the ConfigMaps of authorities that entries name
     size_t bundle_count;
     const struct text *copies; // names of the copies of these that Pods mount

@@ -51,6 +51,7 @@ static struct value *config_encode(struct arena *arena, struct dns_config config
               config.converged_s ? status_time_make(arena, config.converged_s)
                                  : value_make(arena, VALUE_NULL));
     value_set(map, TEXT("proved"), texts_encode(arena, config.proved, config.proved_count));
+    value_set(map, TEXT("copies"), texts_encode(arena, config.corefiles, config.corefile_count));
     value_set(map, TEXT("bundles"), texts_encode(arena, config.bundles, config.bundle_count));
     value_set(map, TEXT("bundleCopies"), texts_encode(arena, config.copies, config.copy_count));
     return map;
@@ -134,6 +135,7 @@ void dns_pack_managed(const struct value *object, struct pack_writer *out)
     pack_signed(out, status_time_at(config, "since"));
     pack_signed(out, status_time_at(config, "lastConverged"));
     pack_list(value_list_at(config, "proved"), out);
+    pack_list(value_list_at(config, "copies"), out);
     pack_list(value_list_at(config, "bundles"), out);
     pack_list(value_list_at(config, "bundleCopies"), out);
     pack_signed(out, value_int_at(object, "status.observedGeneration", 0));
@@ -160,6 +162,7 @@ void dns_status_unpack(struct arena *arena, struct text spec, struct text ours,
     out->config.since_s = unpack_signed(&in);
     out->config.converged_s = unpack_signed(&in);
     unpack_proved(arena, &in, &out->config);
+    out->config.corefiles = text_list_unpack(arena, &in, &out->config.corefile_count);
     out->config.bundles = text_list_unpack(arena, &in, &out->config.bundle_count);
     out->config.copies = text_list_unpack(arena, &in, &out->config.copy_count);
     out->observed_generation = unpack_signed(&in);
