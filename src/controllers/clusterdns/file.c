@@ -12,6 +12,14 @@ static const char *good_path(const struct reconcile *reconcile)
     return arena_printf(reconcile->arena, "%s.good", reconcile->settings->corefile_path);
 }
 
+// What was read before the file was written, or before another one was wanted, is out of date.
+static uint64_t file_epoch(const struct reconcile *reconcile)
+{
+    const struct dns_config *before = &reconcile->before.config;
+    return hash_octets(before->id.at, before->id.len) ^
+           (hash_octets(before->written.at, before->written.len) << 1);
+}
+
 // Asks the provider to read the file, or with a text to write it. NULL: there is no answer yet.
 static const struct answer_view *ask_file(struct reconcile *reconcile, const char *path,
                                           struct text text)
@@ -25,7 +33,7 @@ static const struct answer_view *ask_file(struct reconcile *reconcile, const cha
         .name = "corefile",
         .about = about,
         .good_for_ms = LOOK_MS,
-        .epoch = hash_octets(reconcile->before.config.id.at, reconcile->before.config.id.len),
+        .epoch = file_epoch(reconcile),
     };
     const struct answer_view *answer =
         snapshot_answer(reconcile->in, BACKEND_NAME, "corefile", about);
@@ -55,8 +63,11 @@ bool read_file(struct reconcile *reconcile)
 
 void want_file(struct reconcile *reconcile)
 {
-    note_failure(reconcile,
-                 ask_file(reconcile, reconcile->settings->corefile_path, reconcile->text));
+    const struct answer_view *answer =
+        ask_file(reconcile, reconcile->settings->corefile_path, reconcile->text);
+    note_failure(reconcile, answer);
+    if (answer && answer->is_ok)
+        reconcile->now.config.written = text_of(arena_copy_text(reconcile->arena, reconcile->id));
 }
 
 void keep_good_file(struct reconcile *reconcile)
