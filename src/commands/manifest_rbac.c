@@ -119,6 +119,7 @@ static const struct kube_right *rights_of(const struct manifest *manifest)
 {
     const struct rights_needs needs = {
         .controllers = manifest->controllers.items,
+        .settings = manifest->settings,
         .controller_count = manifest->controllers.count,
         .lease_name = option_text(manifest->invocation, "leader-elect-resource-name"),
         .has_owner_id = option_is_set(manifest->invocation, "owner-id"),

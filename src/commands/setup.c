@@ -324,6 +324,7 @@ const struct kube_right *setup_rights(const struct setup *setup, const struct se
 {
     const struct rights_needs needs = {
         .controllers = setup->controllers,
+        .settings = setup->settings,
         .controller_count = setup->controller_count,
         .lease_name = option_text(setup->invocation, "leader-elect-resource-name"),
         .has_owner_id = option_is_set(setup->invocation, "owner-id"),

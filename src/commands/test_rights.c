@@ -102,6 +102,32 @@ static void only_what_is_used_is_asked_for(void **state)
     assert_true(may(rights, "create", "authorization.k8s.io", "subjectaccessreviews"));
 }
 
+static bool is_careful(const void *settings)
+{
+    return *(const bool *)settings;
+}
+
+static void a_right_is_asked_for_where_the_settings_need_it(void **state)
+{
+    bool careful = true, careless = false;
+    const struct kube_right rows[] = {
+        {.group = "",
+         .resource = "pods",
+         .verbs = (const char *const[]){"create", NULL},
+         .is_needed = is_careful},
+        {0},
+    };
+    const struct controller one = {.name = "one", .rights = rows};
+    const struct controller *const controllers_[] = {&one};
+    struct rights_needs needs = {
+        .controllers = controllers_, .controller_count = 1, .lease_name = "x"};
+    assert_true(may(rights_make(*state, &needs), "create", "", "pods"));
+    needs.settings = (void *const[]){&careful};
+    assert_true(may(rights_make(*state, &needs), "create", "", "pods"));
+    needs.settings = (void *const[]){&careless};
+    assert_false(may(rights_make(*state, &needs), "create", "", "pods"));
+}
+
 static void config_maps_are_kept_by_those_who_have_ledgers_alone(void **state)
 {
     const struct controller plain = {.name = "plain"};
@@ -128,6 +154,7 @@ int main(void)
         row(secrets_are_never_listed),
         row(each_right_is_there_once_and_says_what_it_is_for),
         row(only_what_is_used_is_asked_for),
+        row(a_right_is_asked_for_where_the_settings_need_it),
         row(config_maps_are_kept_by_those_who_have_ledgers_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -452,6 +452,24 @@ def test_deployment_hands_options_on():
                                 "--leader-elect-resource-name=mine"]
 
 
+def test_deployment_hands_on_the_settings_of_its_controllers():
+    words = ("--corefile-preflight=off", "--coredns-image=registry.example/coredns:v1.12.4",
+             "--dns-fragments=false", "--corefile-deadline=5m", "--orphan-after=3m",
+             "--coredns-address=192.0.2.1,192.0.2.2")
+    made = container(manifests("--deployment", "--controllers=clusterdns", *words))["args"]
+    assert set(words) - set(made) == {"--orphan-after=3m"}
+    made = container(manifests("--deployment", "--controllers=dnsclass,dnsrecord", *words))["args"]
+    assert made.count("--orphan-after=3m") == 1 and set(words) & set(made) == {"--orphan-after=3m"}
+
+
+@pytest.mark.parametrize("words, text", [
+    (("--corefile-mode=own",), 'flag --corefile-mode: "own": expected one of'),
+    (("--coredns-version=new",), "flag --coredns-version: \"new\": new is no release")])
+def test_settings_that_are_wrong_are_refused_before_anything_is_printed(words, text):
+    code, out, err = run("manifests", "--rbac", "--controllers=clusterdns", *words)
+    assert (code, out) == (2, "") and text in err
+
+
 def test_deployment_hands_on_what_run_understands():
     made = container(manifests("--deployment", "--namespaces=a", "--controllers=dnsclass",
                                "--owner-id=x", "--leader-elect-resource-name=mine",

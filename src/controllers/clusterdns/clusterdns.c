@@ -420,9 +420,14 @@ static const struct input inputs[INPUTS] = {
 static const char *const follow[] = {"get", "list", "watch", NULL};
 static const char *const follow_one[] = {"get", "watch", NULL};
 static const char *const keep[] = {"get", "watch", "create", "patch", "delete", NULL};
-static const char *const keep_all[] = {"get", "list", "watch", "create", "delete", NULL};
+static const char *const make_and_remove[] = {"create", "delete", NULL};
 static const char *const patch[] = {"patch", NULL};
 static const char *const change[] = {"get", "list", "watch", "patch", NULL};
+
+static bool is_preflight_on(const void *settings)
+{
+    return strcmp(((const struct clusterdns_settings *)settings)->preflight, "off") != 0;
+}
 
 static const struct kube_right rights[] = {
     {.group = OPERATOR_GROUP,
@@ -462,10 +467,15 @@ static const struct kube_right rights[] = {
      .why = "The account of an own CoreDNS."},
     {.group = "",
      .resource = "pods",
-     .verbs = keep_all,
+     .verbs = follow,
      .scope = RIGHT_CLUSTER,
-     .why = "Pods of CoreDNS, to ask each which Corefile it runs, and one that loads a Corefile "
-            "before the others do."},
+     .why = "Pods of CoreDNS, to ask each which Corefile it runs."},
+    {.group = "",
+     .resource = "pods",
+     .verbs = make_and_remove,
+     .scope = RIGHT_CLUSTER,
+     .is_needed = is_preflight_on,
+     .why = "A Pod that loads a Corefile before the others do."},
     {.group = "",
      .resource = "nodes",
      .verbs = follow,
