@@ -579,6 +579,16 @@ struct backend_access {
     const char *process;
 };
 
+// Whom the pods of a workload act as that a controller makes, and what they may do in the whole
+// cluster. Nobody can give rights that he does not have, so people give them: `signpost manifests`
+// prints them.
+struct workload_account {
+    const char *role; // the name of the ClusterRole, and of its binding: "signpost-coredns"
+    const struct kube_right *rights;
+    // Finds the ServiceAccount. False: with those settings there is no such workload.
+    bool (*find)(const void *settings, const char **namespace_, const char **name);
+};
+
 struct controller {
     const char *name;
     const struct kind *kind; // keys are objects of this kind
@@ -620,6 +630,7 @@ struct controller {
     // The rights that it needs at an API server, to watch what it reads and to write what its
     // decisions want.
     const struct kube_right *rights;
+    const struct workload_account *workload_account; // or NULL
     const struct controller_setting *settings;
     size_t setting_count;
     size_t settings_size; // of the struct that snapshot.settings points to

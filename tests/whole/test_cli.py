@@ -379,6 +379,41 @@ def test_rights_follow_the_options(words, right, is_asked):
     assert (right in rights(manifests("--rbac", *words), "ClusterRole")) == is_asked
 
 
+def coredns_rights(*words):
+    """Of its ServiceAccount, and which one that is; None: there are none."""
+    objects = manifests("--rbac", "--controllers", "clusterdns", *words)
+    found = {item["kind"]: item for item in objects
+             if item["metadata"]["name"] == "signpost-coredns"}
+    if not found:
+        return None
+    binding = found["ClusterRoleBinding"]
+    assert binding["roleRef"]["name"] == "signpost-coredns"
+    return (rights([found["ClusterRole"]], "ClusterRole"),
+            [(each["namespace"], each["name"]) for each in binding["subjects"]])
+
+
+def test_a_coredns_of_our_own_gets_the_rights_that_it_needs():
+    look = {"list", "watch"}
+    needed = {"services": look, "pods": look, "namespaces": look, "endpointslices": look}
+    assert coredns_rights() == (needed, [("openshift-dns", "dns")])
+    assert coredns_rights("--corefile-mode=owned", "--dns-namespace=x") == (needed, [("x", "dns")])
+    assert coredns_rights("--namespaced", "--namespaces", "x")[0] == needed
+    for words in (("--corefile-mode=adopted",), ("--corefile-mode=import",),
+                  ("--corefile-mode=off",), ("--corefile-path=Corefile",)):
+        assert coredns_rights(*words) is None
+    assert ("ClusterRole", "signpost-coredns", None) not in names("--rbac")
+
+
+def test_pods_are_made_only_where_one_loads_a_corefile_first():
+    def verbs(*words):
+        return [rule["verbs"] for item in manifests("--rbac", "--controllers=clusterdns",
+                                                    "--corefile-mode=adopted", *words)
+                for rule in item.get("rules", ()) if rule["resources"] == ["pods"]]
+    look = ["get", "list", "watch"]
+    assert verbs() == [look, ["create", "delete"]]
+    assert verbs("--corefile-preflight=off") == [look]
+
+
 def test_routes_are_read_where_names_are_kept_in_piholes():
     assert not [right for right in rights(manifests("--rbac"), "ClusterRole") if "route" in right]
     printed = rights(manifests("--rbac", "--controllers", "ingress"), "ClusterRole")

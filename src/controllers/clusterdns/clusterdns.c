@@ -614,6 +614,7 @@ const struct controller clusterdns_controller = {
     .input_count = COUNT_OF(inputs),
     .decide = decide,
     .rights = rights,
+    .workload_account = &clusterdns_account,
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct clusterdns_settings),

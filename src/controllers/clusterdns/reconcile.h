@@ -135,6 +135,8 @@ void use_mode(struct reconcile *reconcile, enum mode mode);
 const struct object *find_input_object(const struct reconcile *reconcile,
                                        enum clusterdns_input input, const char *namespace_,
                                        struct text name);
+// Can a CoreDNS of our own be made with these settings?
+bool may_own(const void *settings);
 // True if somebody else's operator, or --corefile-mode off, has the cluster's DNS.
 bool is_left_alone(const struct reconcile *reconcile);
 const char *copy_name(const struct reconcile *reconcile, struct text id);
@@ -195,6 +197,7 @@ void keep_good_file(struct reconcile *reconcile);
 struct text good_file_text(struct reconcile *reconcile); // absent: none, or not yet read
 
 // ---- workload.c ---------------------------------------------------------------------------------
+extern const struct workload_account clusterdns_account; // of an own CoreDNS
 void want_workload(struct reconcile *reconcile);
 const struct daemonset *find_workload(struct reconcile *reconcile);
 // Removes all of it. True if something is there still.

@@ -1465,9 +1465,31 @@ static void fragments_can_be_switched_off(void **state)
     assert_string_equal(condition_of(arena, status_of("team"), "Accepted"), "False/NotDefault");
 }
 
+static bool has_account(const char *mode, const char *path)
+{
+    const char *namespace_, *name;
+    cluster.settings.mode = mode;
+    cluster.settings.corefile_path = path;
+    bool is_there =
+        clusterdns_controller.workload_account->find(&cluster.settings, &namespace_, &name);
+    assert_true(!is_there || (!strcmp(namespace_, "openshift-dns") && !strcmp(name, "dns")));
+    return is_there;
+}
+
+static void an_account_is_for_a_coredns_that_can_be_ours(void **state)
+{
+    (void)state;
+    assert_true(has_account("auto", NULL));
+    assert_true(has_account("owned", "Corefile"));
+    assert_false(has_account("auto", "Corefile"));
+    assert_false(has_account("adopted", NULL));
+    assert_false(has_account("off", NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORY(an_account_is_for_a_coredns_that_can_be_ours),
         STORY(a_config_is_in_the_status_before_it_is_written),
         STORY(a_zone_that_a_block_of_others_serves_stays_theirs),
         STORY(our_blocks_stand_before_what_others_wrote),

@@ -9,6 +9,34 @@
 enum { HEALTH_PORT = 8080, READY_PORT = 8181, METRICS_PORT = 9153, DNS_PORT = 53 };
 static const char account_name[] = "dns";
 
+// ---- whom it acts as ----------------------------------------------------------------------------
+
+static bool find_account(const void *context, const char **namespace_, const char **name)
+{
+    *namespace_ = ((const struct clusterdns_settings *)context)->dns_namespace;
+    *name = account_name;
+    return may_own(context);
+}
+
+static const char *const read[] = {"list", "watch", NULL};
+
+static const struct kube_right account_rights[] = {
+    {.group = "", .resource = "services", .verbs = read, .why = "Names of Services."},
+    {.group = "", .resource = "namespaces", .verbs = read, .why = "Which namespaces there are."},
+    {.group = "", .resource = "pods", .verbs = read, .why = "Names of Pods."},
+    {.group = "discovery.k8s.io",
+     .resource = "endpointslices",
+     .verbs = read,
+     .why = "Addresses behind headless Services."},
+    {0},
+};
+
+const struct workload_account clusterdns_account = {
+    .role = "signpost-coredns",
+    .rights = account_rights,
+    .find = find_account,
+};
+
 // ---- finding ------------------------------------------------------------------------------------
 
 static struct text own_namespace(const struct reconcile *reconcile)
