@@ -165,7 +165,8 @@ bool setup_does_without(const struct setup *setup, const struct kind *kind)
     for (size_t i = 0; i < setup->controller_count; i++) {
         if (!controller_reads(setup->controllers[i], kind))
             continue;
-        if (!controller_does_without(setup->controllers[i]))
+        if (controller_needs(setup->controllers[i], kind) &&
+            !controller_does_without(setup->controllers[i]))
             return false;
         is_any = true;
     }
@@ -185,7 +186,7 @@ static bool reads_forbidden(const struct controller *controller,
                             const void *context)
 {
     for (size_t i = 0; i < kind_count; i++)
-        if (!kinds[i]->is_secret && controller_reads(controller, kinds[i]) &&
+        if (!kinds[i]->is_secret && controller_needs(controller, kinds[i]) &&
             is_forbidden(context, kinds[i]))
             return !controller_does_without(controller);
     return false;

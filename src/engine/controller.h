@@ -48,6 +48,9 @@ struct input {
     void (*index_keys)(const struct object *object, struct strings *out);
     void (*lookup_keys)(const struct object *subject, struct strings *out);
     bool reads_own_writes; // our own writes to those objects wake the key, too
+    // The controller does without: the input is empty where the server does not have the kind, or
+    // does not let us read it, and the keys are woken when it has it. Not with is_named.
+    bool is_optional;
 };
 // Backends, looked up by name in the same way. A controller that opens backends from its settings
 // does not need this: it sees those, and a key is woken when one changes that its claims wait for.
@@ -58,7 +61,8 @@ struct backend_input {
 struct input_objects {
     const struct object *const *objects; // in age order
     size_t count;
-    bool is_synced; // false: absence proves nothing
+    bool is_synced;  // false: absence proves nothing
+    bool is_missing; // the server does not have the kind
     // For users: why an object that is looked up by identity, or the whole kind, can't be read; or
     // NULL.
     const char *unreadable;
@@ -649,6 +653,9 @@ bool controller_brings(const struct controller *controller, const struct control
 
 // True if it reads objects of that kind, as its keys or by an input.
 bool controller_reads(const struct controller *controller, const struct kind *kind);
+
+// The same, but for inputs that are optional.
+bool controller_needs(const struct controller *controller, const struct kind *kind);
 
 // Describes how a store has to watch a kind for those controllers: its selectors, and whether by
 // name.

@@ -41,6 +41,7 @@ static void add_controllers(struct engine *engine)
     engine->kinds = mem_new_array(const struct kind *, kinds + 1);
     engine->kind_synced = mem_new_array(bool, kinds + 1);
     engine->kind_unread = mem_new_array(char *, kinds + 1);
+    engine->kind_missing = mem_new_array(bool, kinds + 1);
     for (size_t i = 0; i < options->controller_count; i++) {
         const struct controller *controller = options->controllers[i];
         struct controller_state *state = &engine->controllers[i];
@@ -108,6 +109,7 @@ static void controllers_free(struct engine *engine)
     free(engine->kinds);
     free(engine->kind_synced);
     free(engine->kind_unread);
+    free(engine->kind_missing);
 }
 
 void engine_free(struct engine *engine)
@@ -380,9 +382,9 @@ static bool is_any(const struct controller_state *controller)
     return true;
 }
 
-static bool is_newly_synced(const struct controller_state *controller)
+static bool is_due(const struct controller_state *controller)
 {
-    return controller->is_newly_synced;
+    return controller->is_due;
 }
 
 // Each controller begins when all kinds that it reads are synced, whatever others wait for.
@@ -392,12 +394,12 @@ static void queue_newly_synced(struct engine *engine)
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         struct controller_state *state = &engine->controllers[i];
         bool is_synced = input_is_synced(engine, state->controller);
-        state->is_newly_synced = is_synced && !state->is_synced;
+        state->is_due = is_synced && !state->is_synced;
         state->is_synced = is_synced;
-        is_any_new |= state->is_newly_synced;
+        is_any_new |= state->is_due;
     }
     if (is_any_new)
-        queue_those(engine, is_newly_synced);
+        queue_those(engine, is_due);
 }
 
 static void set_kind_synced(struct engine *engine, size_t at, bool is_synced, const char *why)
@@ -421,6 +423,19 @@ static void on_synced(void *context, const struct kind *kind, bool is_synced, co
     if (!was_synced && all_kinds_synced(engine))
         engine->is_first_pass_due = !engine->is_first_pass_done;
     engine_schedule(engine);
+}
+
+// Whether there can be objects of a kind changes what is decided, even if there are none.
+static void on_installed(void *context, const struct kind *kind, bool is_installed)
+{
+    struct engine *engine = context;
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            engine->kind_missing[i] = !is_installed;
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        engine->controllers[i].is_due = engine->controllers[i].is_synced &&
+                                        controller_reads(engine->controllers[i].controller, kind);
+    queue_those(engine, is_due);
 }
 
 static void on_leading(void *context, bool is_leading)
@@ -475,6 +490,7 @@ bool engine_start(struct engine *engine, struct error *err)
     const struct store_sink sink = {.event = on_event,
                                     .batch_end = on_batch_end,
                                     .synced = on_synced,
+                                    .installed = on_installed,
                                     .known = on_known,
                                     .leading = on_leading,
                                     .fenced = on_fenced,
