@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "commands/enabled_controllers.h"
 #include "commands/rights.h"
 
 static int make_arena(void **state)
@@ -56,6 +57,20 @@ static void controllers_may_watch_what_they_gather_and_write_what_they_want(void
             assert_true(may(controller->rights, "watch", other->group, other->plural));
         }
     }
+}
+
+static void who_does_without_a_kind_does_without_the_rights_to_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < controller_count; i++)
+        for (size_t j = 0; j < controllers[i]->input_count; j++) {
+            const struct input *input = &controllers[i]->inputs[j];
+            for (const struct kube_right *right = controllers[i]->rights; right->resource; right++)
+                if (!strcmp(right->resource, input->kind->plural) &&
+                    !strcmp(right->group, input->kind->group) && has_word(right->verbs, "watch"))
+                    assert_int_equal(right->is_dispensable,
+                                     input->is_optional || controller_does_without(controllers[i]));
+        }
 }
 
 static void secrets_are_never_listed(void **state)
@@ -151,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         row(controllers_may_watch_what_they_gather_and_write_what_they_want),
+        row(who_does_without_a_kind_does_without_the_rights_to_it),
         row(secrets_are_never_listed),
         row(each_right_is_there_once_and_says_what_it_is_for),
         row(only_what_is_used_is_asked_for),

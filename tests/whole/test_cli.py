@@ -414,6 +414,19 @@ def test_pods_are_made_only_where_one_loads_a_corefile_first():
     assert verbs("--corefile-preflight=off") == [look]
 
 
+def test_kinds_of_others_are_written_only_for_a_coredns_of_our_own():
+    words = ("--rbac", "--controllers=clusterdns")
+    look, write = {"get", "list", "watch"}, {"create", "patch", "delete"}
+
+    def verbs(resource, *more):
+        return [set(rule["verbs"]) for item in manifests(*words, *more)
+                for rule in item.get("rules", ()) if rule["resources"] == [resource]]
+    assert verbs("networks") == [look]
+    assert verbs("servicemonitors") == [look, write]
+    assert verbs("servicemonitors", "--corefile-mode=adopted") == [look]
+    assert verbs("servicemonitors", "--namespaced", "--namespaces=a,b") == [look, write] * 2
+
+
 def test_routes_are_read_where_names_are_kept_in_piholes():
     assert not [right for right in rights(manifests("--rbac"), "ClusterRole") if "route" in right]
     printed = rights(manifests("--rbac", "--controllers", "ingress"), "ClusterRole")

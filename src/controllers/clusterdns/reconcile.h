@@ -44,6 +44,8 @@ enum clusterdns_input {
     INPUT_OWN_PODS,
     INPUT_PREFLIGHT_PODS,
     INPUT_NODES,
+    INPUT_NETWORKS,
+    INPUT_SERVICE_MONITORS,
     INPUTS,
 };
 
@@ -244,6 +246,8 @@ bool was_converged(const struct reconcile *reconcile);
 bool is_config_refused(const struct reconcile *reconcile);
 
 // ---- upstreams.c --------------------------------------------------------------------------------
+// The port of CoreDNS's metrics. NULL: they are not served to others.
+const char *metrics_port(const struct reconcile *reconcile);
 // Reads the metrics of the Pods, once all of them run the Corefile that is wanted.
 void look_at_upstreams(struct reconcile *reconcile);
 
