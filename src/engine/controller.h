@@ -49,7 +49,7 @@ struct input {
     void (*lookup_keys)(const struct object *subject, struct strings *out);
     bool reads_own_writes; // our own writes to those objects wake the key, too
     // The controller does without: the input is empty where the server does not have the kind, or
-    // does not let us read it, and the keys are woken when it has it. Not with is_named.
+    // does not let us read it; when either changes, the keys are woken. Not with is_named.
     bool is_optional;
 };
 // Backends, looked up by name in the same way. A controller that opens backends from its settings

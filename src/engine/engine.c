@@ -409,13 +409,34 @@ static void set_kind_synced(struct engine *engine, size_t at, bool is_synced, co
     engine->kind_unread[at] = is_synced && why && *why ? mem_copy_text(why) : NULL;
 }
 
+// Whether a kind can be read changes what is decided, even if there are no objects of it.
+static void queue_readers(struct engine *engine, const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        engine->controllers[i].is_due = engine->controllers[i].is_synced &&
+                                        controller_reads(engine->controllers[i].controller, kind);
+    queue_those(engine, is_due);
+}
+
+static void on_installed(void *context, const struct kind *kind, bool is_installed)
+{
+    struct engine *engine = context;
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            engine->kind_missing[i] = !is_installed;
+    queue_readers(engine, kind);
+}
+
 static void on_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
 {
     struct engine *engine = context;
     bool was_synced = all_kinds_synced(engine);
+    bool was_read = !input_why_unread(engine, kind);
     for (size_t i = 0; i < engine->kind_count; i++)
         if (engine->kinds[i] == kind)
             set_kind_synced(engine, i, is_synced, why);
+    if (was_read != !input_why_unread(engine, kind))
+        queue_readers(engine, kind);
     if (!is_synced && was_synced)
         log_line(engine->log, LOG_WARN, "objects cannot be read; nothing is changed until they can",
                  LOG_TEXT("kind", kind->name), LOG_TEXT("error", why), LOG_END);
@@ -423,19 +444,6 @@ static void on_synced(void *context, const struct kind *kind, bool is_synced, co
     if (!was_synced && all_kinds_synced(engine))
         engine->is_first_pass_due = !engine->is_first_pass_done;
     engine_schedule(engine);
-}
-
-// Whether there can be objects of a kind changes what is decided, even if there are none.
-static void on_installed(void *context, const struct kind *kind, bool is_installed)
-{
-    struct engine *engine = context;
-    for (size_t i = 0; i < engine->kind_count; i++)
-        if (engine->kinds[i] == kind)
-            engine->kind_missing[i] = !is_installed;
-    for (size_t i = 0; i < engine->options.controller_count; i++)
-        engine->controllers[i].is_due = engine->controllers[i].is_synced &&
-                                        controller_reads(engine->controllers[i].controller, kind);
-    queue_those(engine, is_due);
 }
 
 static void on_leading(void *context, bool is_leading)

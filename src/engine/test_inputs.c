@@ -340,6 +340,24 @@ static void an_optional_kind_may_come_and_go(void **state)
     close_place();
 }
 
+static void a_right_to_an_optional_kind_may_come_later(void **state)
+{
+    (void)state;
+    open_place(true);
+    memset(inputs, 0, sizeof inputs);
+    inputs[0] = (struct input){.kind = &target_kind, .is_optional = true};
+    bench.kinds[1].is_dispensable = true;
+    model_api_deny(bench.api, NULL, "targets");
+    put("Subject", "subject", "");
+    start(1);
+    assert_seen("0?");
+    model_api_allow_all(bench.api);
+    for (unsigned i = 0; i < 4; i++)
+        run();
+    assert_seen("0:");
+    close_place();
+}
+
 static void only_what_is_not_optional_is_needed(void **state)
 {
     (void)state;
@@ -382,6 +400,7 @@ int main(void)
         cmocka_unit_test(an_input_by_name_holds_that_object_alone),
         cmocka_unit_test(a_kind_that_is_read_whole_is_neither_selected_nor_named),
         cmocka_unit_test(an_optional_kind_may_come_and_go),
+        cmocka_unit_test(a_right_to_an_optional_kind_may_come_later),
         cmocka_unit_test(only_what_is_not_optional_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
