@@ -29,5 +29,7 @@ struct kube_right {
     enum kube_scope scope;
     const char *const *names; // only these objects (NULL-terminated); NULL: any
     bool is_dispensable;      // we do without, if less comfortably
-    const char *why;          // one sentence, as a comment in what is printed
+    // By the settings of the controller whose row it is; NULL: always.
+    bool (*is_needed)(const void *settings);
+    const char *why; // one sentence, as a comment in what is printed
 };

@@ -26,7 +26,9 @@ struct manifest {
     const char **secret_namespaces; // where Secrets are that classes name; none: all
     size_t secret_namespace_count;
     int64_t replicas;
-    struct installation *installations; // what each of the subjects adds
+    void *settings[ENABLED_CONTROLLERS_MAX]; // of the controllers
+    struct installation *installations;      // what each of the subjects adds, then the settings
+    size_t installation_count;
 };
 
 // The tree of a new object, without a namespace when NULL, and its YAML with a leading "---" and
@@ -58,7 +60,8 @@ struct installation_variable {
     const char *secret; // its name, and the key there
     const char *key;
 };
-// What one subject (commands/subject.h) adds to an installation; what is NULL or 0 is not needed.
+// What one subject (commands/subject.h) or setting adds to an installation; what is NULL or 0 is
+// not needed.
 struct installation {
     const char **arguments; // "--zones-config=/etc/signpost/zones/zones.yaml"
     size_t argument_count;
@@ -85,7 +88,7 @@ void installation_add_variable(const struct manifest *manifest, struct installat
                                const struct installation_variable *variable);
 void installation_add_argument(const struct manifest *manifest, struct installation *out,
                                const char *text);
-// Of all subjects. False: what was given for them is wrong.
+// Of all subjects and of the settings that were given. False: what was given for them is wrong.
 bool manifest_take_installations(struct manifest *manifest, bool has_deployment, struct error *err);
 void manifest_put_installation_arguments(const struct manifest *manifest, struct value *list);
 void manifest_put_installation_variables(const struct manifest *manifest, struct value *list);

@@ -1,10 +1,13 @@
 #include <string.h>
 
 #include "commands/manifest.h"
+#include "commands/settings.h"
 #include "commands/subject.h"
 
-// What subjects add to an installation: their arguments, variables, files and ports in the
-// container, the ConfigMaps and Services beside it.
+// What subjects and settings add to an installation: their arguments, variables, files and ports in
+// the container, the ConfigMaps and Services beside it.
+
+#define FILES_FOLDER "/etc/signpost"
 
 static bool install_one(struct manifest *manifest, bool has_deployment, size_t at,
                         struct error *err)
@@ -14,13 +17,76 @@ static bool install_one(struct manifest *manifest, bool has_deployment, size_t a
            subject->install(manifest, has_deployment, &manifest->installations[at], err);
 }
 
+// The file lies here; there it comes out of a ConfigMap.
+static void install_file(const struct manifest *manifest, const struct controller_setting *setting,
+                         const struct setting_file *file, struct installation *out)
+{
+    struct arena *arena = manifest->arena;
+    out->volume = setting->name;
+    out->folder = arena_printf(arena, FILES_FOLDER "/%s", setting->name);
+    out->config_map = arena_printf(arena, MANIFEST_NAME "-%s", setting->name);
+    out->config_key = "content";
+    out->config_text = file->content.at;
+    installation_add_argument(
+        manifest, out,
+        arena_printf(arena, "--%s=%s/%s", setting->name, out->folder, out->config_key));
+}
+
+static void install_setting(struct manifest *manifest, const struct controller_setting *setting,
+                            const char *settings)
+{
+    struct installation *out = &manifest->installations[manifest->installation_count++];
+    if (setting->type == SETTING_FILE)
+        install_file(manifest, setting,
+                     (const struct setting_file *)(const void *)(settings + setting->offset), out);
+    else
+        installation_add_argument(manifest, out,
+                                  arena_printf(manifest->arena, "--%s=%s", setting->name,
+                                               option_text(manifest->invocation, setting->name)));
+}
+
+// Controllers that run earlier have it, too.
+static bool is_installed(const struct manifest *manifest, const char *name, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < manifest->controllers.items[i]->setting_count; j++)
+            if (!strcmp(manifest->controllers.items[i]->settings[j].name, name))
+                return true;
+    return false;
+}
+
+static void install_settings(struct manifest *manifest, size_t at)
+{
+    const struct controller *controller = manifest->controllers.items[at];
+    for (size_t i = 0; i < controller->setting_count; i++)
+        if (option_is_set(manifest->invocation, controller->settings[i].name) &&
+            !is_installed(manifest, controller->settings[i].name, at))
+            install_setting(manifest, &controller->settings[i], manifest->settings[at]);
+}
+
+static size_t count_settings(const struct manifest *manifest)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < manifest->controllers.count; i++)
+        count += manifest->controllers.items[i]->setting_count;
+    return count;
+}
+
 bool manifest_take_installations(struct manifest *manifest, bool has_deployment, struct error *err)
 {
-    manifest->installations =
-        arena_new_array(manifest->arena, struct installation, subject_count + 1);
+    manifest->installations = arena_new_array(manifest->arena, struct installation,
+                                              subject_count + count_settings(manifest) + 1);
+    manifest->installation_count = subject_count;
     for (size_t i = 0; i < subject_count; i++)
         if (!install_one(manifest, has_deployment, i, err))
             return false;
+    for (size_t i = 0; i < manifest->controllers.count; i++) {
+        manifest->settings[i] =
+            settings_resolve(manifest->invocation, manifest->controllers.items[i], err);
+        if (!manifest->settings[i])
+            return false;
+        install_settings(manifest, i);
+    }
     return true;
 }
 
@@ -47,7 +113,7 @@ void installation_add_argument(const struct manifest *manifest, struct installat
 
 #define part_each(part_, manifest_)                                                                \
     for (const struct installation *part_ = (manifest_)->installations;                            \
-         part_ < (manifest_)->installations + subject_count; part_++)
+         part_ < (manifest_)->installations + (manifest_)->installation_count; part_++)
 
 // ---- in the container ---------------------------------------------------------------------------
 

@@ -3,18 +3,28 @@
 
 #define RBAC "rbac.authorization.k8s.io"
 
-// A role that is printed: its name, where it is (NULL: the whole cluster), and its rules.
+// A role that is printed: its name, where it is (NULL: the whole cluster), its rules, and who has
+// it.
 struct role {
     const char *name;
     const char *namespace_;
     struct value *rules;
     const char *comment; // what each rule is for, a line each
+    const char *account; // a ServiceAccount
+    const char *account_namespace;
 };
 
 static struct role role_of(const struct manifest *manifest, const char *name,
                            const char *namespace_)
 {
-    return (struct role){name, namespace_, value_make(manifest->arena, VALUE_LIST), ""};
+    return (struct role){
+        .name = name,
+        .namespace_ = namespace_,
+        .rules = value_make(manifest->arena, VALUE_LIST),
+        .comment = "",
+        .account = MANIFEST_NAME,
+        .account_namespace = manifest->namespace_,
+    };
 }
 
 static void add_rule(const struct manifest *manifest, struct role *role,
@@ -50,8 +60,8 @@ static void write_binding(const struct manifest *manifest, const struct role *ro
     struct value *subjects = value_put(arena, binding, "subjects", value_make(arena, VALUE_LIST));
     struct value *subject = manifest_item(manifest, subjects);
     value_put_text(arena, subject, "kind", "ServiceAccount");
-    value_put_text(arena, subject, "name", MANIFEST_NAME);
-    value_put_text(arena, subject, "namespace", manifest->namespace_);
+    value_put_text(arena, subject, "name", role->account);
+    value_put_text(arena, subject, "namespace", role->account_namespace);
     manifest_end(manifest, binding, "");
 }
 
@@ -115,10 +125,24 @@ static void write_namespaced_roles(const struct manifest *manifest, const struct
         write_roles(manifest, rights, RIGHT_EVENTS, events, without_namespace, 1);
 }
 
+static void write_workload_role(const struct manifest *manifest, size_t at)
+{
+    const struct workload_account *account = manifest->controllers.items[at]->workload_account;
+    if (!account)
+        return;
+    struct role role = role_of(manifest, account->role, NULL);
+    if (!account->find(manifest->settings[at], &role.account_namespace, &role.account))
+        return;
+    for (const struct kube_right *right = account->rights; right->resource; right++)
+        add_rule(manifest, &role, right);
+    write_role(manifest, &role);
+}
+
 static const struct kube_right *rights_of(const struct manifest *manifest)
 {
     const struct rights_needs needs = {
         .controllers = manifest->controllers.items,
+        .settings = manifest->settings,
         .controller_count = manifest->controllers.count,
         .lease_name = option_text(manifest->invocation, "leader-elect-resource-name"),
         .has_owner_id = option_is_set(manifest->invocation, "owner-id"),
@@ -144,4 +168,6 @@ void manifest_write_rbac(const struct manifest *manifest)
     write_roles(manifest, rights, RIGHT_REFERENCED, "signpost-secrets", manifest->secret_namespaces,
                 manifest->secret_namespace_count);
     write_own_role(manifest, rights);
+    for (size_t i = 0; i < manifest->controllers.count; i++)
+        write_workload_role(manifest, i);
 }

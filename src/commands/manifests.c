@@ -82,9 +82,6 @@ static const struct option section_rows[] = {
             "controllers. It is no part of --all."},
 };
 
-static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalancer", NULL};
-static const char *const claim_rules[] = {"delegated", "open", NULL};
-
 static const struct option install_rows[] = {
     {.name = "namespace",
      .type = OPTION_TEXT,
@@ -104,20 +101,6 @@ static const struct option install_rows[] = {
      .min = 0,
      .max = 100,
      .doc = "How many of it run; one of them writes."},
-    {.name = "tsig-secret",
-     .type = OPTION_TEXT,
-     .fallback = "signpost-tsig",
-     .placeholder = "NAME",
-     .doc =
-         "Secret with the files that keys of --zones-config name as secretFile; a comment before "
-         "the Deployment says how it is made."},
-    {.name = "zones-service",
-     .type = OPTION_CHOICE,
-     .fallback = "ClusterIP",
-     .placeholder = "TYPE",
-     .choices = service_types,
-     .is_any_case = true,
-     .doc = "Type of the Service through which name servers fetch zones."},
     {.name = "namespaced",
      .type = OPTION_FLAG,
      .doc = "Rights in the namespaces of --namespaces alone (eight at most; its own if none are "
@@ -161,26 +144,6 @@ static const struct option run_rows[] = {
     {.name = "metrics-secure",
      .type = OPTION_FLAG,
      .doc = "Serve /metrics over TLS, to accounts that may."},
-    {.name = "ingress-record-creation", .type = OPTION_FLAG, .doc = "Make Records for Ingresses."},
-    {.name = "zones-config",
-     .type = OPTION_TEXT,
-     .placeholder = "FILE",
-     .doc = "The zones configuration, a file here: it is printed as a ConfigMap, which the "
-            "Deployment follows as it changes."},
-    {.name = "primary-listen",
-     .type = OPTION_LIST,
-     .placeholder = "ADDR:PORT",
-     .doc = "Where the hidden primary listens; [::]:5300 when not given."},
-    {.name = "zone-nameserver",
-     .type = OPTION_LIST,
-     .placeholder = "NAME[=ADDR,...]",
-     .doc = "Name servers of zones that name none."},
-    {.name = "zone-claims",
-     .type = OPTION_CHOICE,
-     .fallback = "delegated",
-     .placeholder = "RULE",
-     .choices = claim_rules,
-     .doc = "Who may own a zone below another one."},
 };
 
 static int fail_without_section(void)
@@ -329,18 +292,23 @@ const struct command manifests_command = {
     .doc =
         "Prints YAML for `kubectl apply --server-side -f -`, made of the same tables that the "
         "program itself checks objects with and asks for its rights by. CRDs that another operator "
-        "brought are taken over with --force-conflicts; their objects stay.",
+        "brought are taken over with --force-conflicts; their objects stay. Settings of "
+        "controllers are the same as for `signpost run`: they shape the rights, and the Deployment "
+        "hands on those that are given.",
     .examples = "signpost manifests --all --image IMAGE | kubectl apply --server-side -f -\n"
                 "signpost manifests --crd | kubectl apply --server-side -f -\n"
                 "signpost manifests --rbac --namespaced --namespaces shop,blog\n"
                 "signpost manifests --all --zones-config zones.yaml \\\n"
                 "    --zones-service LoadBalancer\n"
                 "signpost manifests --alerts --controllers clusterdns\n"
+                "signpost manifests --all --controllers clusterdns --corefile-preflight off\n"
                 "signpost manifests --all --controllers ingress \\\n"
                 "    --pihole-url http://192.168.1.2 --default-target-ip 192.168.1.50\n",
     .groups = {{section_rows, COUNT_OF(section_rows), false},
                {install_rows, COUNT_OF(install_rows), false},
                {run_rows, COUNT_OF(run_rows), false},
+               SUBJECT_OPTIONS(SUBJECT_INSTALL, false),
                SUBJECT_OPTIONS(SUBJECT_SETUP, false)},
+    .has_settings = true,
     .run = manifests_run,
 };

@@ -38,8 +38,8 @@ struct option {
 };
 
 // Options that subjects (commands/subject.h) bring: to all commands that reconcile, to `run`, to
-// those that look at what it would do.
-enum subject_group { SUBJECT_SETUP, SUBJECT_RUN, SUBJECT_PLAN, SUBJECT_GROUPS };
+// those that look at what it would do, to `manifests`.
+enum subject_group { SUBJECT_SETUP, SUBJECT_RUN, SUBJECT_PLAN, SUBJECT_INSTALL, SUBJECT_GROUPS };
 
 struct option_group {
     const struct option *items;

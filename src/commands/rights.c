@@ -74,6 +74,15 @@ static void add(struct list *list, const struct kube_right *rows)
         add_row(list, rows);
 }
 
+static void add_controller(struct list *list, const struct rights_needs *needs, size_t at)
+{
+    const struct kube_right *row = needs->controllers[at]->rights;
+    for (; row && row->resource; row++)
+        if (!row->is_needed || !needs->settings || row->is_needed(needs->settings[at]))
+            add_row(list, row);
+    add(list, needs->controllers[at]->keeps_ledgers ? shard_rights : NULL);
+}
+
 // Those of the Lease, by the name that it has here.
 static void add_lease(struct list *list, const char *name)
 {
@@ -89,10 +98,8 @@ static void add_lease(struct list *list, const char *name)
 const struct kube_right *rights_make(struct arena *arena, const struct rights_needs *needs)
 {
     struct list list = {arena, arena_new_array(arena, struct kube_right, RIGHTS_MAX + 1), 0};
-    for (size_t i = 0; i < needs->controller_count; i++) {
-        add(&list, needs->controllers[i]->rights);
-        add(&list, needs->controllers[i]->keeps_ledgers ? shard_rights : NULL);
-    }
+    for (size_t i = 0; i < needs->controller_count; i++)
+        add_controller(&list, needs, i);
     add_lease(&list, needs->lease_name);
     for (size_t i = 0; i < needs->controller_count; i++)
         add(&list, needs->controllers[i]->open ? lease_event_rights : NULL);

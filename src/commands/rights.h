@@ -10,6 +10,7 @@
 
 struct rights_needs {
     const struct controller *const *controllers;
+    void *const *settings; // of each of them; NULL: rows that depend on them are needed
     size_t controller_count;
     const char *lease_name;
     bool has_owner_id;       // given, so that none is derived

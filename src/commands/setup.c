@@ -165,7 +165,8 @@ bool setup_does_without(const struct setup *setup, const struct kind *kind)
     for (size_t i = 0; i < setup->controller_count; i++) {
         if (!controller_reads(setup->controllers[i], kind))
             continue;
-        if (!controller_does_without(setup->controllers[i]))
+        if (controller_needs(setup->controllers[i], kind) &&
+            !controller_does_without(setup->controllers[i]))
             return false;
         is_any = true;
     }
@@ -185,7 +186,7 @@ static bool reads_forbidden(const struct controller *controller,
                             const void *context)
 {
     for (size_t i = 0; i < kind_count; i++)
-        if (!kinds[i]->is_secret && controller_reads(controller, kinds[i]) &&
+        if (!kinds[i]->is_secret && controller_needs(controller, kinds[i]) &&
             is_forbidden(context, kinds[i]))
             return !controller_does_without(controller);
     return false;
@@ -324,6 +325,7 @@ const struct kube_right *setup_rights(const struct setup *setup, const struct se
 {
     const struct rights_needs needs = {
         .controllers = setup->controllers,
+        .settings = setup->settings,
         .controller_count = setup->controller_count,
         .lease_name = option_text(setup->invocation, "leader-elect-resource-name"),
         .has_owner_id = option_is_set(setup->invocation, "owner-id"),

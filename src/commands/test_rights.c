@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "commands/enabled_controllers.h"
 #include "commands/rights.h"
 
 static int make_arena(void **state)
@@ -58,6 +59,20 @@ static void controllers_may_watch_what_they_gather_and_write_what_they_want(void
     }
 }
 
+static void who_does_without_a_kind_does_without_the_rights_to_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < controller_count; i++)
+        for (size_t j = 0; j < controllers[i]->input_count; j++) {
+            const struct input *input = &controllers[i]->inputs[j];
+            for (const struct kube_right *right = controllers[i]->rights; right->resource; right++)
+                if (!strcmp(right->resource, input->kind->plural) &&
+                    !strcmp(right->group, input->kind->group) && has_word(right->verbs, "watch"))
+                    assert_int_equal(right->is_dispensable,
+                                     input->is_optional || controller_does_without(controllers[i]));
+        }
+}
+
 static void secrets_are_never_listed(void **state)
 {
     const struct rights_needs needs = {
@@ -102,6 +117,32 @@ static void only_what_is_used_is_asked_for(void **state)
     assert_true(may(rights, "create", "authorization.k8s.io", "subjectaccessreviews"));
 }
 
+static bool is_careful(const void *settings)
+{
+    return *(const bool *)settings;
+}
+
+static void a_right_is_asked_for_where_the_settings_need_it(void **state)
+{
+    bool careful = true, careless = false;
+    const struct kube_right rows[] = {
+        {.group = "",
+         .resource = "pods",
+         .verbs = (const char *const[]){"create", NULL},
+         .is_needed = is_careful},
+        {0},
+    };
+    const struct controller one = {.name = "one", .rights = rows};
+    const struct controller *const controllers_[] = {&one};
+    struct rights_needs needs = {
+        .controllers = controllers_, .controller_count = 1, .lease_name = "x"};
+    assert_true(may(rights_make(*state, &needs), "create", "", "pods"));
+    needs.settings = (void *const[]){&careful};
+    assert_true(may(rights_make(*state, &needs), "create", "", "pods"));
+    needs.settings = (void *const[]){&careless};
+    assert_false(may(rights_make(*state, &needs), "create", "", "pods"));
+}
+
 static void config_maps_are_kept_by_those_who_have_ledgers_alone(void **state)
 {
     const struct controller plain = {.name = "plain"};
@@ -125,9 +166,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         row(controllers_may_watch_what_they_gather_and_write_what_they_want),
+        row(who_does_without_a_kind_does_without_the_rights_to_it),
         row(secrets_are_never_listed),
         row(each_right_is_there_once_and_says_what_it_is_for),
         row(only_what_is_used_is_asked_for),
+        row(a_right_is_asked_for_where_the_settings_need_it),
         row(config_maps_are_kept_by_those_who_have_ledgers_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

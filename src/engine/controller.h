@@ -48,6 +48,9 @@ struct input {
     void (*index_keys)(const struct object *object, struct strings *out);
     void (*lookup_keys)(const struct object *subject, struct strings *out);
     bool reads_own_writes; // our own writes to those objects wake the key, too
+    // The controller does without: the input is empty where the server does not have the kind, or
+    // does not let us read it; when either changes, the keys are woken. Not with is_named.
+    bool is_optional;
 };
 // Backends, looked up by name in the same way. A controller that opens backends from its settings
 // does not need this: it sees those, and a key is woken when one changes that its claims wait for.
@@ -58,7 +61,8 @@ struct backend_input {
 struct input_objects {
     const struct object *const *objects; // in age order
     size_t count;
-    bool is_synced; // false: absence proves nothing
+    bool is_synced;  // false: absence proves nothing
+    bool is_missing; // the server does not have the kind
     // For users: why an object that is looked up by identity, or the whole kind, can't be read; or
     // NULL.
     const char *unreadable;
@@ -579,6 +583,16 @@ struct backend_access {
     const char *process;
 };
 
+// Whom the pods of a workload act as that a controller makes, and what they may do in the whole
+// cluster. Nobody can give rights that he does not have, so people give them: `signpost manifests`
+// prints them.
+struct workload_account {
+    const char *role; // the name of the ClusterRole, and of its binding: "signpost-coredns"
+    const struct kube_right *rights;
+    // Finds the ServiceAccount. False: with those settings there is no such workload.
+    bool (*find)(const void *settings, const char **namespace_, const char **name);
+};
+
 struct controller {
     const char *name;
     const struct kind *kind; // keys are objects of this kind
@@ -620,6 +634,7 @@ struct controller {
     // The rights that it needs at an API server, to watch what it reads and to write what its
     // decisions want.
     const struct kube_right *rights;
+    const struct workload_account *workload_account; // or NULL
     const struct controller_setting *settings;
     size_t setting_count;
     size_t settings_size; // of the struct that snapshot.settings points to
@@ -638,6 +653,9 @@ bool controller_brings(const struct controller *controller, const struct control
 
 // True if it reads objects of that kind, as its keys or by an input.
 bool controller_reads(const struct controller *controller, const struct kind *kind);
+
+// The same, but for inputs that are optional.
+bool controller_needs(const struct controller *controller, const struct kind *kind);
 
 // Describes how a store has to watch a kind for those controllers: its selectors, and whether by
 // name.

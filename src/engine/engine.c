@@ -41,6 +41,7 @@ static void add_controllers(struct engine *engine)
     engine->kinds = mem_new_array(const struct kind *, kinds + 1);
     engine->kind_synced = mem_new_array(bool, kinds + 1);
     engine->kind_unread = mem_new_array(char *, kinds + 1);
+    engine->kind_missing = mem_new_array(bool, kinds + 1);
     for (size_t i = 0; i < options->controller_count; i++) {
         const struct controller *controller = options->controllers[i];
         struct controller_state *state = &engine->controllers[i];
@@ -108,6 +109,7 @@ static void controllers_free(struct engine *engine)
     free(engine->kinds);
     free(engine->kind_synced);
     free(engine->kind_unread);
+    free(engine->kind_missing);
 }
 
 void engine_free(struct engine *engine)
@@ -380,9 +382,9 @@ static bool is_any(const struct controller_state *controller)
     return true;
 }
 
-static bool is_newly_synced(const struct controller_state *controller)
+static bool is_due(const struct controller_state *controller)
 {
-    return controller->is_newly_synced;
+    return controller->is_due;
 }
 
 // Each controller begins when all kinds that it reads are synced, whatever others wait for.
@@ -392,12 +394,12 @@ static void queue_newly_synced(struct engine *engine)
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         struct controller_state *state = &engine->controllers[i];
         bool is_synced = input_is_synced(engine, state->controller);
-        state->is_newly_synced = is_synced && !state->is_synced;
+        state->is_due = is_synced && !state->is_synced;
         state->is_synced = is_synced;
-        is_any_new |= state->is_newly_synced;
+        is_any_new |= state->is_due;
     }
     if (is_any_new)
-        queue_those(engine, is_newly_synced);
+        queue_those(engine, is_due);
 }
 
 static void set_kind_synced(struct engine *engine, size_t at, bool is_synced, const char *why)
@@ -407,13 +409,34 @@ static void set_kind_synced(struct engine *engine, size_t at, bool is_synced, co
     engine->kind_unread[at] = is_synced && why && *why ? mem_copy_text(why) : NULL;
 }
 
+// Whether a kind can be read changes what is decided, even if there are no objects of it.
+static void queue_readers(struct engine *engine, const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        engine->controllers[i].is_due = engine->controllers[i].is_synced &&
+                                        controller_reads(engine->controllers[i].controller, kind);
+    queue_those(engine, is_due);
+}
+
+static void on_installed(void *context, const struct kind *kind, bool is_installed)
+{
+    struct engine *engine = context;
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            engine->kind_missing[i] = !is_installed;
+    queue_readers(engine, kind);
+}
+
 static void on_synced(void *context, const struct kind *kind, bool is_synced, const char *why)
 {
     struct engine *engine = context;
     bool was_synced = all_kinds_synced(engine);
+    bool was_read = !input_why_unread(engine, kind);
     for (size_t i = 0; i < engine->kind_count; i++)
         if (engine->kinds[i] == kind)
             set_kind_synced(engine, i, is_synced, why);
+    if (was_read != !input_why_unread(engine, kind))
+        queue_readers(engine, kind);
     if (!is_synced && was_synced)
         log_line(engine->log, LOG_WARN, "objects cannot be read; nothing is changed until they can",
                  LOG_TEXT("kind", kind->name), LOG_TEXT("error", why), LOG_END);
@@ -475,6 +498,7 @@ bool engine_start(struct engine *engine, struct error *err)
     const struct store_sink sink = {.event = on_event,
                                     .batch_end = on_batch_end,
                                     .synced = on_synced,
+                                    .installed = on_installed,
                                     .known = on_known,
                                     .leading = on_leading,
                                     .fenced = on_fenced,

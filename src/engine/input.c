@@ -422,6 +422,14 @@ const char *input_why_unread(const struct engine *engine, const struct kind *kin
     return NULL;
 }
 
+bool input_is_installed(const struct engine *engine, const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->kind_count; i++)
+        if (engine->kinds[i] == kind)
+            return !engine->kind_missing[i];
+    return true;
+}
+
 bool input_is_synced(const struct engine *engine, const struct controller *controller)
 {
     if (!kind_is_synced(engine, controller->kind))
@@ -515,7 +523,8 @@ static struct input_objects input_one(struct engine *engine, struct controller_s
     const char *unread = input_why_unread(engine, input->kind);
     struct found found = {.arena = engine->arena};
     found.unreadable = unread ? arena_copy_text(engine->arena, unread) : NULL;
-    for (size_t i = 0; i < keys.count; i++) {
+    bool is_missing = !input_is_installed(engine, input->kind);
+    for (size_t i = 0; i < keys.count && !(is_missing && input->is_optional); i++) {
         if (is_by_identity(input)) {
             find_by_identity(engine, input, keys.items[i], &found);
             continue;
@@ -527,7 +536,8 @@ static struct input_objects input_one(struct engine *engine, struct controller_s
     if (found.count > 1)
         qsort(found.items, found.count, sizeof(const struct object *), compare_age);
     return (struct input_objects){found.items, found.count,
-                                  !unread && kind_is_synced(engine, input->kind), found.unreadable};
+                                  !unread && kind_is_synced(engine, input->kind), is_missing,
+                                  found.unreadable};
 }
 
 static void fill_backends(struct engine *engine, const struct controller_state *state,

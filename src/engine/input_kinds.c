@@ -25,7 +25,7 @@ static void add_input(struct reading *reading, const struct input *input)
     if (input->kind != reading->kind)
         return;
     must(!input->labels || input->kind->keeps_labels);
-    must(!input->is_named || (input->lookup_keys && !input->index_keys));
+    must(!input->is_named || (input->lookup_keys && !input->index_keys && !input->is_optional));
     reading->is_named |= input->is_named;
     reading->is_whole |= !input->is_named && !input->labels;
     if (!input->labels || has_selector(reading, input->labels))
@@ -51,6 +51,14 @@ bool controller_reads(const struct controller *controller, const struct kind *ki
 {
     for (size_t i = 0; i < controller->input_count; i++)
         if (controller->inputs[i].kind == kind)
+            return true;
+    return controller->kind == kind;
+}
+
+bool controller_needs(const struct controller *controller, const struct kind *kind)
+{
+    for (size_t i = 0; i < controller->input_count; i++)
+        if (controller->inputs[i].kind == kind && !controller->inputs[i].is_optional)
             return true;
     return controller->kind == kind;
 }

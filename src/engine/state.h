@@ -182,7 +182,7 @@ struct controller_state {
     const struct controller *controller;
     struct shared_model_state *shared_model; // or NULL
     bool is_synced;                          // all kinds that it reads
-    bool is_newly_synced;
+    bool is_due;                             // its keys are about to be queued
     const void *settings;
     size_t opener;      // the controller whose settings open its backends: itself or another
     struct table keys;  // by namespace and name
@@ -234,6 +234,7 @@ struct engine {
     size_t shared_model_count;
     bool *kind_synced;  // per controller kind and input kind, see kinds
     char **kind_unread; // the same: why it can't be read and counts as synced all the same; or NULL
+    bool *kind_missing; // the same: the server does not have it
     const struct kind **kinds;
     size_t kind_count;
     bool is_leading;
@@ -431,6 +432,8 @@ void input_wake_watchers(const struct backend *backend);
 void input_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
 // Why a kind that counts as synced may not be read, or NULL.
 const char *input_why_unread(const struct engine *engine, const struct kind *kind);
+// Does the server have that kind?
+bool input_is_installed(const struct engine *engine, const struct kind *kind);
 bool input_is_synced(const struct engine *engine, const struct controller *controller);
 // True if the store has read each object that the subject looks up by identity, or has a reason why
 // it can't.

@@ -88,7 +88,8 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     buffer_clear(&bench.seen);
     for (size_t i = 0; i < controller.input_count; i++) {
         const struct input_objects *input = &snapshot->inputs[i];
-        buffer_printf(&bench.seen, "%s%zu%s", i ? "; " : "", i, input->is_synced ? ":" : "?");
+        const char *sign = input->is_synced ? ":" : "?";
+        buffer_printf(&bench.seen, "%s%zu%s", i ? "; " : "", i, input->is_missing ? "-" : sign);
         for (size_t j = 0; j < input->count; j++)
             buffer_printf(&bench.seen, " %.*s", TEXT_ARGS(object_name(input->objects[j])));
     }
@@ -306,6 +307,70 @@ static void an_input_by_name_holds_that_object_alone(void **state)
     on_both(follow_names);
 }
 
+// A kind that is missing is looked for every half minute.
+static void set_installed(bool is_installed)
+{
+    model_api_set_installed(bench.api, "targets", is_installed);
+    for (unsigned i = 0; i < 4; i++)
+        run();
+}
+
+static void an_optional_kind_may_come_and_go(void **state)
+{
+    (void)state;
+    open_place(true);
+    memset(inputs, 0, sizeof inputs);
+    inputs[0] = (struct input){.kind = &target_kind, .labels = "team=web", .is_optional = true};
+    bench.kinds[1].is_dispensable = true;
+    model_api_set_installed(bench.api, "targets", false);
+    put("Subject", "subject", "");
+    start(1);
+    assert_seen("0-");
+    unsigned decisions = bench.decisions;
+    set_installed(false);
+    assert_int_equal(bench.decisions, decisions);
+    set_installed(true);
+    assert_seen("0:");
+    put("Target", "a", "team: web");
+    assert_seen("0: a");
+    set_installed(false);
+    assert_seen("0-");
+    set_installed(true);
+    assert_seen("0: a");
+    close_place();
+}
+
+static void a_right_to_an_optional_kind_may_come_later(void **state)
+{
+    (void)state;
+    open_place(true);
+    memset(inputs, 0, sizeof inputs);
+    inputs[0] = (struct input){.kind = &target_kind, .is_optional = true};
+    bench.kinds[1].is_dispensable = true;
+    model_api_deny(bench.api, NULL, "targets");
+    put("Subject", "subject", "");
+    start(1);
+    assert_seen("0?");
+    model_api_allow_all(bench.api);
+    for (unsigned i = 0; i < 4; i++)
+        run();
+    assert_seen("0:");
+    close_place();
+}
+
+static void only_what_is_not_optional_is_needed(void **state)
+{
+    (void)state;
+    inputs[0] = (struct input){.kind = &target_kind, .is_optional = true};
+    inputs[1] = (struct input){.kind = &target_kind};
+    controller = (struct controller){.kind = &subject_kind, .inputs = inputs, .input_count = 1};
+    assert_true(controller_needs(&controller, &subject_kind));
+    assert_true(controller_reads(&controller, &target_kind));
+    assert_false(controller_needs(&controller, &target_kind));
+    controller.input_count = 2;
+    assert_true(controller_needs(&controller, &target_kind));
+}
+
 static void a_kind_that_is_read_whole_is_neither_selected_nor_named(void **state)
 {
     (void)state;
@@ -334,6 +399,9 @@ int main(void)
         cmocka_unit_test(names_and_a_selector_of_one_kind_go_together),
         cmocka_unit_test(an_input_by_name_holds_that_object_alone),
         cmocka_unit_test(a_kind_that_is_read_whole_is_neither_selected_nor_named),
+        cmocka_unit_test(an_optional_kind_may_come_and_go),
+        cmocka_unit_test(a_right_to_an_optional_kind_may_come_later),
+        cmocka_unit_test(only_what_is_not_optional_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

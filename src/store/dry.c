@@ -335,6 +335,13 @@ static void on_synced(void *context, const struct kind *kind, bool is_synced, co
         dry->waiter.unsynced(dry->waiter.context, why);
 }
 
+static void on_installed(void *context, const struct kind *kind, bool is_installed)
+{
+    const struct dry *dry = context;
+    if (dry->sink.installed)
+        dry->sink.installed(dry->sink.context, kind, is_installed);
+}
+
 static void on_known(void *context, const struct object_ref_key *key)
 {
     const struct dry *dry = context;
@@ -372,6 +379,7 @@ static bool dry_start(struct store *store, const struct store_sink *sink, struct
     const struct store_sink below = {.event = on_event,
                                      .batch_end = on_batch_end,
                                      .synced = on_synced,
+                                     .installed = on_installed,
                                      .known = on_known,
                                      .leading = ignore_leading,
                                      .fenced = ignore,

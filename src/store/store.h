@@ -33,6 +33,9 @@ struct store_sink {
     // kind that may not be read counts as synced at once; then `why` says why absence proves
     // nothing all the same.
     void (*synced)(void *context, const struct kind *kind, bool is_synced, const char *why);
+    // Whether the server has a kind, before that kind is synced and at each change. It has one of
+    // which nothing is said. NULL: nobody wants to know.
+    void (*installed)(void *context, const struct kind *kind, bool is_installed);
     // An object that store_want() asked for is known now: an event brought it before, or it does
     // not exist. Also called when it turns out that it cannot be read (store_unreadable).
     void (*known)(void *context, const struct object_ref_key *key);

@@ -126,9 +126,13 @@ class Account:
         return self
 
     def await_roles(self, documents):
-        """Returns when each rule of these roles counts, but for those that are for people."""
+        """Returns when each rule of these roles counts, but for those that are for people or for
+        another account."""
+        others = {binding["roleRef"]["name"] for binding in documents if "roleRef" in binding and
+                  binding["subjects"][0]["name"] != self.name}
         for role in documents:
-            if any("aggregate-to" in label for label in role["metadata"].get("labels", ())):
+            if role["metadata"]["name"] in others or any(
+                    "aggregate-to" in label for label in role["metadata"].get("labels", ())):
                 continue
             for one in role.get("rules", ()):
                 wait_until(lambda role=role, one=one: self.may(

@@ -83,7 +83,8 @@ class Site:
         self.node = Node(cluster, folder / "node", [SYSTEM, namespace])
         self.upstreams = {}
         self.add_upstream(f"{RESOLVER}:53", SYSTEM_ANSWER)
-        account = cluster.operator(namespace, "--controllers", "clusterdns")
+        account = cluster.operator(namespace, "--controllers", "clusterdns",
+                                   "--dns-namespace", namespace)
         self.operator = Operator(programs, cluster, namespace, account=account,
                                  watched=(SYSTEM, namespace))
         self.words = ()

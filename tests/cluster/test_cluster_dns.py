@@ -184,6 +184,61 @@ def test_a_coredns_of_our_own_is_made_and_unmade(site):
     assert not site.api.get("ConfigMap", "dns-default", namespace)
 
 
+def crd(group, kind, plural, scope):
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{group}"},
+            "spec": {"group": group, "scope": scope,
+                     "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {
+                         "openAPIV3Schema": {"type": "object",
+                                             "x-kubernetes-preserve-unknown-fields": True}}}]}}
+
+
+@pytest.fixture(name="install")
+def kinds_of_others(dns_kind):
+    """Installs a CRD of somebody else's; it goes behind the test, and its objects with it."""
+    made = []
+
+    def install(*words):
+        found = crd(*words)
+        dns_kind.api.apply(found)
+        made.append(found["metadata"]["name"])
+        dns_kind.wait_established(made[-1])
+        return api.add_kind(found)
+    yield install
+    for name in made:
+        dns_kind.api.delete("CustomResourceDefinition", name)
+        wait_until(lambda name=name: dns_kind.api.get("CustomResourceDefinition", name) is None,
+                   f"{name} is gone", 30)
+
+
+def test_kinds_of_others_are_used_where_they_are_and_from_when_they_come(site, install):
+    namespace = site.namespace
+    network = install("config.openshift.io", "Network", "networks", "Cluster")
+    site.api.apply({"apiVersion": "config.openshift.io/v1", "kind": network,
+                    "metadata": {"name": "cluster"},
+                    "status": {"serviceNetwork": ["10.96.0.0/16"]}})
+    site.start("--coredns-image", "registry.example/coredns:v1.12.4")
+    assert "[+]watch-servicemonitors.monitoring.coreos.com" in site.operator.replicas[0].checks()
+    site.api.apply(dns(servers=[server("corp.example")]))
+    site.wait_corefile("corp.example", name="dns-default", namespace=namespace)
+    service = site.api.get("Service", "dns-default", namespace)
+    assert service["spec"]["clusterIP"] == "10.96.0.10"
+    monitor = install("monitoring.coreos.com", "ServiceMonitor", "servicemonitors", "Namespaced")
+    wait_until(lambda: site.api.get(monitor, "dns-default", namespace), "there is a monitor", 60,
+               site.programs())
+    spec = site.api.get(monitor, "dns-default", namespace)["spec"]
+    assert spec["namespaceSelector"]["matchNames"] == [namespace]
+    assert spec["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert spec["endpoints"][0]["port"] in [port["name"] for port in service["spec"]["ports"]]
+    site.api.merge(monitor, "dns-default", namespace, {"spec": {"endpoints": None}})
+    wait_until(lambda: site.api.get(monitor, "dns-default", namespace)["spec"].get("endpoints"),
+               "what somebody took out of it is there again", 20, site.programs())
+    site.api.delete(KIND, "default")
+    wait_until(lambda: site.api.get(KIND, "default", None) is None, "the object is gone", 20)
+    assert not site.api.get(monitor, "dns-default", namespace)
+
+
 def test_an_operator_that_is_killed_goes_on_where_it_was(site):
     site.put_corefile(COREFILE % site.port)
     site.add_pods(2)

@@ -92,7 +92,6 @@ class World(Site):
             self.start(*words, count=2)
             self.put_zones()
         else:
-            self.grant("dns", self.namespace)
             self.node.start()
             self.start(*words, "--coredns-image", IMAGE, count=2)
             self.put_zones()

@@ -46,7 +46,6 @@ def own_coredns(request, dns_cluster, namespace, programs, tmp_path):
     try:
         for where, answer in SERVERS.items():
             made.add_upstream(where, answer)
-        made.grant("dns", namespace)
         made.node.start()
         made.start("--coredns-image", f"registry.example/coredns:v{request.param}")
         made.api.apply(yaml.safe_load(EXAMPLE))

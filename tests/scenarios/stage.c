@@ -110,7 +110,8 @@ static bool is_dispensable(const struct stage *stage, const struct kind *kind)
     for (size_t i = 0; i < stage->controller_count; i++) {
         if (!controller_reads(stage->controllers[i], kind))
             continue;
-        if (!controller_does_without(stage->controllers[i]))
+        if (controller_needs(stage->controllers[i], kind) &&
+            !controller_does_without(stage->controllers[i]))
             return false;
         is_any = true;
     }

@@ -379,6 +379,54 @@ def test_rights_follow_the_options(words, right, is_asked):
     assert (right in rights(manifests("--rbac", *words), "ClusterRole")) == is_asked
 
 
+def coredns_rights(*words):
+    """Of its ServiceAccount, and which one that is; None: there are none."""
+    objects = manifests("--rbac", "--controllers", "clusterdns", *words)
+    found = {item["kind"]: item for item in objects
+             if item["metadata"]["name"] == "signpost-coredns"}
+    if not found:
+        return None
+    binding = found["ClusterRoleBinding"]
+    assert binding["roleRef"]["name"] == "signpost-coredns"
+    return (rights([found["ClusterRole"]], "ClusterRole"),
+            [(each["namespace"], each["name"]) for each in binding["subjects"]])
+
+
+def test_a_coredns_of_our_own_gets_the_rights_that_it_needs():
+    look = {"list", "watch"}
+    needed = {"services": look, "pods": look, "namespaces": look, "endpointslices": look}
+    assert coredns_rights() == (needed, [("openshift-dns", "dns")])
+    assert coredns_rights("--corefile-mode=owned", "--dns-namespace=x") == (needed, [("x", "dns")])
+    assert coredns_rights("--namespaced", "--namespaces", "x")[0] == needed
+    for words in (("--corefile-mode=adopted",), ("--corefile-mode=import",),
+                  ("--corefile-mode=off",), ("--corefile-path=Corefile",)):
+        assert coredns_rights(*words) is None
+    assert ("ClusterRole", "signpost-coredns", None) not in names("--rbac")
+
+
+def test_pods_are_made_only_where_one_loads_a_corefile_first():
+    def verbs(*words):
+        return [rule["verbs"] for item in manifests("--rbac", "--controllers=clusterdns",
+                                                    "--corefile-mode=adopted", *words)
+                for rule in item.get("rules", ()) if rule["resources"] == ["pods"]]
+    look = ["get", "list", "watch"]
+    assert verbs() == [look, ["create", "delete"]]
+    assert verbs("--corefile-preflight=off") == [look]
+
+
+def test_kinds_of_others_are_written_only_for_a_coredns_of_our_own():
+    words = ("--rbac", "--controllers=clusterdns")
+    look, write = {"get", "list", "watch"}, {"create", "patch", "delete"}
+
+    def verbs(resource, *more):
+        return [set(rule["verbs"]) for item in manifests(*words, *more)
+                for rule in item.get("rules", ()) if rule["resources"] == [resource]]
+    assert verbs("networks") == [look]
+    assert verbs("servicemonitors") == [look, write]
+    assert verbs("servicemonitors", "--corefile-mode=adopted") == [look]
+    assert verbs("servicemonitors", "--namespaced", "--namespaces=a,b") == [look, write] * 2
+
+
 def test_routes_are_read_where_names_are_kept_in_piholes():
     assert not [right for right in rights(manifests("--rbac"), "ClusterRole") if "route" in right]
     printed = rights(manifests("--rbac", "--controllers", "ingress"), "ClusterRole")
@@ -450,6 +498,24 @@ def test_deployment_hands_options_on():
     assert made["args"][4:] == ["--admission=false", "--namespaces=a", "--namespaces=b",
                                 "--controllers=dnsclass", "--owner-id=x",
                                 "--leader-elect-resource-name=mine"]
+
+
+def test_deployment_hands_on_the_settings_of_its_controllers():
+    words = ("--corefile-preflight=off", "--coredns-image=registry.example/coredns:v1.12.4",
+             "--dns-fragments=false", "--corefile-deadline=5m", "--orphan-after=3m",
+             "--coredns-address=192.0.2.1,192.0.2.2")
+    made = container(manifests("--deployment", "--controllers=clusterdns", *words))["args"]
+    assert set(words) - set(made) == {"--orphan-after=3m"}
+    made = container(manifests("--deployment", "--controllers=dnsclass,dnsrecord", *words))["args"]
+    assert made.count("--orphan-after=3m") == 1 and set(words) & set(made) == {"--orphan-after=3m"}
+
+
+@pytest.mark.parametrize("words, text", [
+    (("--corefile-mode=own",), 'flag --corefile-mode: "own": expected one of'),
+    (("--coredns-version=new",), "flag --coredns-version: \"new\": new is no release")])
+def test_settings_that_are_wrong_are_refused_before_anything_is_printed(words, text):
+    code, out, err = run("manifests", "--rbac", "--controllers=clusterdns", *words)
+    assert (code, out) == (2, "") and text in err
 
 
 def test_deployment_hands_on_what_run_understands():

@@ -116,6 +116,17 @@ def test_the_program_prints_what_the_new_folders_bring(build, tmp_path):
     assert "name: stewards.estate.example" in run(program, "manifests", "--crd", cwd=tmp_path)
     rights = run(program, "manifests", "--rbac", "--controllers", "steward", cwd=tmp_path)
     assert "notices" in rights and "stewards/status" in rights
+    (tmp_path / "rules").write_text("wipe your feet\n")
+    made = {item["kind"]: item for item in yaml.safe_load_all(
+        run(program, "manifests", "--deployment", "--controllers", "steward",
+            "--steward-rules", "rules", "--steward-wings", "east,west", cwd=tmp_path))}
+    assert made["ConfigMap"]["metadata"]["name"] == "signpost-steward-rules"
+    assert made["ConfigMap"]["data"] == {"content": "wipe your feet\n"}
+    pod = made["Deployment"]["spec"]["template"]["spec"]
+    assert {"--steward-rules=/etc/signpost/steward-rules/content",
+            "--steward-wings=east,west"} <= set(pod["containers"][0]["args"])
+    assert pod["volumes"][0]["projected"]["sources"] == [
+        {"configMap": {"name": "signpost-steward-rules"}}]
     options = run(program, "help", "--all", "run", cwd=tmp_path)
     for name in ("book", "greeting", "gate", "wings", "rules"):
         assert f"--steward-{name}" in options

@@ -15,6 +15,34 @@
 
 enum { CONFIG_OCTETS_MAX = 512 * 1024, PORT = 5300 };
 
+static const char *const service_types[] = {"ClusterIP", "NodePort", "LoadBalancer", NULL};
+
+const struct option zone_install_options[ZONE_INSTALL_OPTION_COUNT] = {
+    {.name = "zones-config",
+     .type = OPTION_TEXT,
+     .placeholder = "FILE",
+     .doc = "The zones configuration, a file here: it is printed as a ConfigMap, which the "
+            "Deployment follows as it changes."},
+    {.name = "primary-listen",
+     .type = OPTION_LIST,
+     .placeholder = "ADDR:PORT",
+     .doc = "Where the hidden primary listens; [::]:5300 when not given."},
+    {.name = "tsig-secret",
+     .type = OPTION_TEXT,
+     .fallback = "signpost-tsig",
+     .placeholder = "NAME",
+     .doc =
+         "Secret with the files that keys of --zones-config name as secretFile; a comment before "
+         "the Deployment says how it is made."},
+    {.name = "zones-service",
+     .type = OPTION_CHOICE,
+     .fallback = "ClusterIP",
+     .placeholder = "TYPE",
+     .choices = service_types,
+     .is_any_case = true,
+     .doc = "Type of the Service through which name servers fetch zones."},
+};
+
 struct share {
     const struct manifest *manifest;
     struct installation *out;
@@ -112,6 +140,11 @@ bool zone_install(const struct manifest *manifest, bool has_deployment, struct i
         put_configuration(&share);
     if (!is_asked)
         return true;
+    if (option_is_set(manifest->invocation, "primary-listen"))
+        installation_add_argument(
+            manifest, out,
+            arena_printf(manifest->arena, "--primary-listen=%s",
+                         option_text(manifest->invocation, "primary-listen")));
     out->port_name = "zones";
     out->service = SERVICE;
     out->service_type = option_text(manifest->invocation, "zones-service");

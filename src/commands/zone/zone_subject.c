@@ -32,7 +32,8 @@ extern const struct subject zone_subject;
 const struct subject zone_subject = {
     .name = "zone",
     .options = {[SUBJECT_RUN] = {zones_options, ZONES_OPTION_COUNT, false},
-                [SUBJECT_PLAN] = {zones_options, ZONES_LOOK_OPTION_COUNT, false}},
+                [SUBJECT_PLAN] = {zones_options, ZONES_LOOK_OPTION_COUNT, false},
+                [SUBJECT_INSTALL] = {zone_install_options, ZONE_INSTALL_OPTION_COUNT, false}},
     .controller = &zone_controller,
     .service = &zone_service,
     .install = zone_install,

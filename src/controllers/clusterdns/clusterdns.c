@@ -4,7 +4,9 @@
 
 #include "base/digest.h"
 #include "controllers/clusterdns/reconcile.h"
+#include "kinds/network/network_kind.h"
 #include "kinds/serviceaccount/serviceaccount_kind.h"
+#include "kinds/servicemonitor/servicemonitor_kind.h"
 
 enum { DEBOUNCE_S = 1, SHA256_OCTETS = 32 };
 
@@ -449,7 +451,12 @@ static const struct input inputs[INPUTS] = {
     [INPUT_PREFLIGHT_PODS] = {.kind = &pod_kind,
                               .labels = OPERATOR_LABEL,
                               .reads_own_writes = true},
-    [INPUT_NODES] = {.kind = &node_kind},
+    [INPUT_NODES] = {.kind = &node_kind, .is_optional = true},
+    [INPUT_NETWORKS] = {.kind = &network_kind, .is_optional = true},
+    [INPUT_SERVICE_MONITORS] = {.kind = &servicemonitor_kind,
+                                .labels = OPERATOR_LABEL,
+                                .reads_own_writes = true,
+                                .is_optional = true},
 };
 
 // ---- the controller -----------------------------------------------------------------------------
@@ -457,9 +464,15 @@ static const struct input inputs[INPUTS] = {
 static const char *const follow[] = {"get", "list", "watch", NULL};
 static const char *const follow_one[] = {"get", "watch", NULL};
 static const char *const keep[] = {"get", "watch", "create", "patch", "delete", NULL};
-static const char *const keep_all[] = {"get", "list", "watch", "create", "delete", NULL};
+static const char *const make_and_remove[] = {"create", "delete", NULL};
 static const char *const patch[] = {"patch", NULL};
 static const char *const change[] = {"get", "list", "watch", "patch", NULL};
+static const char *const write[] = {"create", "patch", "delete", NULL};
+
+static bool is_preflight_on(const void *settings)
+{
+    return strcmp(((const struct clusterdns_settings *)settings)->preflight, "off") != 0;
+}
 
 static const struct kube_right rights[] = {
     {.group = OPERATOR_GROUP,
@@ -499,16 +512,40 @@ static const struct kube_right rights[] = {
      .why = "The account of an own CoreDNS."},
     {.group = "",
      .resource = "pods",
-     .verbs = keep_all,
+     .verbs = follow,
      .scope = RIGHT_CLUSTER,
-     .why = "Pods of CoreDNS, to ask each which Corefile it runs, and one that loads a Corefile "
-            "before the others do."},
+     .why = "Pods of CoreDNS, to ask each which Corefile it runs."},
+    {.group = "",
+     .resource = "pods",
+     .verbs = make_and_remove,
+     .scope = RIGHT_CLUSTER,
+     .is_needed = is_preflight_on,
+     .why = "A Pod that loads a Corefile before the others do."},
     {.group = "",
      .resource = "nodes",
      .verbs = follow,
      .scope = RIGHT_CLUSTER,
      .is_dispensable = true,
      .why = "Whether a node is there at all whose Pod does not answer."},
+    {.group = "config.openshift.io",
+     .resource = "networks",
+     .verbs = follow,
+     .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
+     .why = "Where Services have their addresses, in a cluster that says so."},
+    {.group = "monitoring.coreos.com",
+     .resource = "servicemonitors",
+     .verbs = follow,
+     .scope = RIGHT_OBJECTS,
+     .is_dispensable = true,
+     .why = "Whether an own CoreDNS is scraped for its metrics, where Prometheus's operator is."},
+    {.group = "monitoring.coreos.com",
+     .resource = "servicemonitors",
+     .verbs = write,
+     .scope = RIGHT_OBJECTS,
+     .is_dispensable = true,
+     .is_needed = may_own,
+     .why = "The one by which it is."},
     {0},
 };
 
@@ -608,7 +645,10 @@ static const struct controller_setting settings[] = {
     {.name = "dns-cluster-ip",
      .type = SETTING_TEXT,
      .placeholder = "IP",
-     .doc = "Address of the Service of an own CoreDNS; as the API server chooses when not given.",
+     .doc =
+         "Address of the Service of an own CoreDNS. Not given: the tenth of the first network of "
+         "Services where networks.config.openshift.io/cluster names one, else as the API server "
+         "chooses.",
      .offset = offsetof(struct clusterdns_settings, cluster_ip)},
     {.name = "coredns-metrics-address",
      .type = SETTING_ADDRESS,
@@ -641,6 +681,7 @@ const struct controller clusterdns_controller = {
     .input_count = COUNT_OF(inputs),
     .decide = decide,
     .rights = rights,
+    .workload_account = &clusterdns_account,
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct clusterdns_settings),

@@ -105,6 +105,13 @@ static enum mode mode_by_itself(const struct reconcile *reconcile)
     return imports_custom(text) ? MODE_IMPORT : MODE_ADOPTED;
 }
 
+bool may_own(const void *context)
+{
+    const struct clusterdns_settings *settings = context;
+    enum mode given = mode_named(text_of(settings->mode));
+    return given == MODE_OWNED || (given == MODES && !settings->corefile_path);
+}
+
 // ---- where --------------------------------------------------------------------------------------
 
 static const struct place {

@@ -44,6 +44,8 @@ enum clusterdns_input {
     INPUT_OWN_PODS,
     INPUT_PREFLIGHT_PODS,
     INPUT_NODES,
+    INPUT_NETWORKS,
+    INPUT_SERVICE_MONITORS,
     INPUTS,
 };
 
@@ -139,6 +141,8 @@ const struct object *find_input_object(const struct reconcile *reconcile,
                                        struct text name);
 // The text that another mode wrote and that still stands there. Absent: it wrote none.
 struct text find_other_text(const struct reconcile *reconcile, enum mode mode);
+// Can a CoreDNS of our own be made with these settings?
+bool may_own(const void *settings);
 // True if somebody else's operator, or --corefile-mode off, has the cluster's DNS.
 bool is_left_alone(const struct reconcile *reconcile);
 bool is_unmanaged(const struct reconcile *reconcile);
@@ -204,6 +208,7 @@ void keep_good_file(struct reconcile *reconcile);
 struct text good_file_text(struct reconcile *reconcile); // absent: none, or not yet read
 
 // ---- workload.c ---------------------------------------------------------------------------------
+extern const struct workload_account clusterdns_account; // of an own CoreDNS
 void want_workload(struct reconcile *reconcile);
 const struct daemonset *find_workload(struct reconcile *reconcile);
 // Removes all of it. True if something is there still.
@@ -253,6 +258,8 @@ bool was_converged(const struct reconcile *reconcile);
 bool is_config_refused(const struct reconcile *reconcile);
 
 // ---- upstreams.c --------------------------------------------------------------------------------
+// The port of CoreDNS's metrics. NULL: they are not served to others.
+const char *metrics_port(const struct reconcile *reconcile);
 // Reads the metrics of the Pods, once all of them run the Corefile that is wanted.
 void look_at_upstreams(struct reconcile *reconcile);
 

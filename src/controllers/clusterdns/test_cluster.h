@@ -11,7 +11,9 @@
 #include "base/test_arena.h"
 #include "controllers/clusterdns/clusterdns_controller.h"
 #include "controllers/clusterdns/reconcile.h"
+#include "kinds/network/network_kind.h"
 #include "kinds/serviceaccount/serviceaccount_kind.h"
+#include "kinds/servicemonitor/servicemonitor_kind.h"
 
 enum { BEGAN_S = 1767088800, OBJECTS_MAX = 64, PODS_MAX = 16 };
 
@@ -37,6 +39,7 @@ static struct test_cluster {
     } answers[PODS_MAX];
     const char *unreadable;      // why ConfigMaps and Deployments can't be read, or NULL
     bool prunes_config;          // the CRD has no status.config
+    bool has_monitors;           // the Prometheus operator's kinds are there
     const struct error *refused; // what the store said of the last writes, or NULL
     const char *failing; // the upstream that all metrics show as failing; "": none; NULL: silence
 } cluster;
@@ -160,6 +163,8 @@ static inline void fill_input(const struct input *input, const struct object *su
     bool is_unreadable = input->kind == &config_map_kind || input->kind == &deployment_kind;
     *out = (struct input_objects){.objects = found,
                                   .is_synced = true,
+                                  .is_missing =
+                                      input->kind == &servicemonitor_kind && !cluster.has_monitors,
                                   .unreadable = is_unreadable ? cluster.unreadable : NULL};
     for (size_t i = 0; i < cluster.count; i++) {
         if (!cluster.objects[i].tree || cluster.objects[i].kind != input->kind)

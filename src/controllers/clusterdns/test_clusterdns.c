@@ -1379,9 +1379,153 @@ static void fragments_can_be_switched_off(void **state)
     assert_string_equal(condition_of(arena, status_of("team"), "Accepted"), "False/NotDefault");
 }
 
+// ---- what else there may be ---------------------------------------------------------------------
+
+// The address that the Service of an own CoreDNS asks for, where the networks are so; "": none.
+static const char *address_with(const char *networks)
+{
+    remove_stored(&service_kind, "openshift-dns", "dns-default");
+    put(&network_kind, "", "cluster", "", networks);
+    settle(DNS_MAIN_NAME);
+    struct text address = value_text_at(
+        find_stored(&service_kind, "openshift-dns", "dns-default")->tree, "spec.clusterIP");
+    return address.at ? arena_copy(arena, address.at, address.len) : "";
+}
+
+static void a_service_has_the_tenth_address_where_the_cluster_names_a_network(void **state)
+{
+    static const struct {
+        const char *networks;
+        const char *address;
+    } rows[] = {
+        {"'status':{'serviceNetwork':['172.30.0.0/16','fd02::/112']}", "172.30.0.10"},
+        {"'spec':{'serviceNetwork':['10.96.0.240/28']}", "10.96.0.250"},
+        {"'status':{'serviceNetwork':['10.96.7.9/12']}", "10.96.0.10"},
+        {"'status':{'serviceNetwork':['fd02::/112']}", "fd02::a"},
+        {"'status':{'serviceNetwork':['10.96.0.0/29']}", ""},
+        {"'status':{'serviceNetwork':['10.96.0.0','10.97.0.0/16']}", ""},
+        {"'spec':{}", ""},
+    };
+    (void)state;
+    put_main(ONE_ZONE);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_string_equal(address_with(rows[i].networks), rows[i].address);
+    cluster.settings.cluster_ip = "172.30.0.99";
+    assert_string_equal(address_with(rows[0].networks), "172.30.0.99");
+}
+
+static void a_service_that_is_there_keeps_its_address(void **state)
+{
+    (void)state;
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    struct value *service = find_stored(&service_kind, "openshift-dns", "dns-default")->tree;
+    value_put_text(arena, service, "spec.clusterIP", "10.96.0.77");
+    put(&network_kind, "", "cluster", "", "'status':{'serviceNetwork':['172.30.0.0/16']}");
+    settle(DNS_MAIN_NAME);
+    assert_true(text_is(value_text_at(service, "spec.clusterIP"), "10.96.0.77"));
+    assert_ptr_equal(find_stored(&service_kind, "openshift-dns", "dns-default")->tree, service);
+}
+
+static struct value *monitor(void)
+{
+    const struct stored *stored = find_stored(&servicemonitor_kind, "openshift-dns", "dns-default");
+    return stored ? stored->tree : NULL;
+}
+
+static void an_own_coredns_is_scraped_where_prometheus_has_an_operator(void **state)
+{
+    (void)state;
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_null(monitor());
+    cluster.has_monitors = true;
+    settle(DNS_MAIN_NAME);
+    const struct value *service = find_stored(&service_kind, "openshift-dns", "dns-default")->tree;
+    assert_true(
+        text_equal(value_text_at(monitor(), "spec.selector.matchLabels[" OPERATOR_LABEL "]"),
+                   value_text_at(service, "metadata.labels[" OPERATOR_LABEL "]")));
+    assert_true(
+        text_is(value_text_at(monitor(), "spec.namespaceSelector.matchNames[0]"), "openshift-dns"));
+    assert_true(text_equal(value_text_at(monitor(), "spec.endpoints[0].port"),
+                           value_text_at(service, "spec.ports[2].name")));
+    assert_non_null(value_at(monitor(), "metadata.ownerReferences[0]", NULL));
+    value_put(arena, monitor(), "spec.endpoints", quote(arena, "[{'port':'other'}]"));
+    settle(DNS_MAIN_NAME);
+    assert_true(text_is(value_text_at(monitor(), "spec.endpoints[0].port"), "metrics"));
+    end_main();
+    assert_null(monitor());
+}
+
+static void metrics_are_reached_where_they_are_served(void **state)
+{
+    (void)state;
+    cluster.settings.image = "registry/coredns:v1.12.4";
+    cluster.settings.metrics_address = ":9200";
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    const struct value *container =
+        value_at(find_stored(&daemonset_kind, "openshift-dns", "dns-default")->tree,
+                 "spec.template.spec.containers[0]", NULL);
+    assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "metheus :9200"));
+    assert_int_equal(value_int_at(container, "ports[2].containerPort", 0), 9200);
+}
+
+static void metrics_that_only_the_pod_can_reach_are_not_scraped(void **state)
+{
+    (void)state;
+    cluster.has_monitors = true;
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_non_null(monitor());
+    cluster.settings.metrics_address = "127.0.0.1:9153";
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_null(monitor());
+}
+
+static void a_coredns_of_others_is_not_scraped(void **state)
+{
+    (void)state;
+    use_kubeadm();
+    cluster.has_monitors = true;
+    put_main(ONE_ZONE);
+    settle(DNS_MAIN_NAME);
+    assert_null(find_stored(&servicemonitor_kind, "kube-system", "coredns"));
+    assert_null(monitor());
+}
+
+static bool has_account(const char *mode, const char *path)
+{
+    const char *namespace_, *name;
+    cluster.settings.mode = mode;
+    cluster.settings.corefile_path = path;
+    bool is_there =
+        clusterdns_controller.workload_account->find(&cluster.settings, &namespace_, &name);
+    assert_true(!is_there || (!strcmp(namespace_, "openshift-dns") && !strcmp(name, "dns")));
+    return is_there;
+}
+
+static void an_account_is_for_a_coredns_that_can_be_ours(void **state)
+{
+    (void)state;
+    assert_true(has_account("auto", NULL));
+    assert_true(has_account("owned", "Corefile"));
+    assert_false(has_account("auto", "Corefile"));
+    assert_false(has_account("adopted", NULL));
+    assert_false(has_account("off", NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORY(an_account_is_for_a_coredns_that_can_be_ours),
+        STORY(a_service_has_the_tenth_address_where_the_cluster_names_a_network),
+        STORY(a_service_that_is_there_keeps_its_address),
+        STORY(an_own_coredns_is_scraped_where_prometheus_has_an_operator),
+        STORY(metrics_are_reached_where_they_are_served),
+        STORY(metrics_that_only_the_pod_can_reach_are_not_scraped),
+        STORY(a_coredns_of_others_is_not_scraped),
         STORY(a_config_is_in_the_status_before_it_is_written),
         STORY(a_zone_that_a_block_of_others_serves_stays_theirs),
         STORY(our_blocks_stand_before_what_others_wrote),

@@ -20,8 +20,7 @@ struct looking {
     size_t failing_count;
 };
 
-// NULL: the metrics are not served to others.
-static const char *metrics_port(const struct reconcile *reconcile)
+const char *metrics_port(const struct reconcile *reconcile)
 {
     struct text address = reconcile->merged.input.metrics_address;
     const char *colon = address.len ? memrchr(address.at, ':', address.len) : NULL;

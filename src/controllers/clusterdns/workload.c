@@ -1,13 +1,48 @@
 #include "controllers/clusterdns/reconcile.h"
 
+#include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
+#include "dns/corefile/go_text.h"
+#include "kinds/network/network_kind.h"
 #include "kinds/serviceaccount/serviceaccount_kind.h"
+#include "kinds/servicemonitor/servicemonitor_kind.h"
 
-// The objects of a CoreDNS of our own: DaemonSet, Service and ServiceAccount.
+// The objects of a CoreDNS of our own: DaemonSet, Service, ServiceAccount and ServiceMonitor.
 
-enum { HEALTH_PORT = 8080, READY_PORT = 8181, METRICS_PORT = 9153, DNS_PORT = 53 };
+enum { HEALTH_PORT = 8080, READY_PORT = 8181, DNS_PORT = 53 };
+#define METRICS_PORT "9153"
 static const char account_name[] = "dns";
+
+// ---- whom it acts as ----------------------------------------------------------------------------
+
+static bool find_account(const void *context, const char **namespace_, const char **name)
+{
+    *namespace_ = ((const struct clusterdns_settings *)context)->dns_namespace;
+    *name = account_name;
+    return may_own(context);
+}
+
+static const char *const read[] = {"list", "watch", NULL};
+
+static const struct kube_right account_rights[] = {
+    {.group = "", .resource = "services", .verbs = read, .why = "Names of Services."},
+    {.group = "", .resource = "namespaces", .verbs = read, .why = "Which namespaces there are."},
+    {.group = "", .resource = "pods", .verbs = read, .why = "Names of Pods."},
+    {.group = "discovery.k8s.io",
+     .resource = "endpointslices",
+     .verbs = read,
+     .why = "Addresses behind headless Services."},
+    {0},
+};
+
+const struct workload_account clusterdns_account = {
+    .role = "signpost-coredns",
+    .rights = account_rights,
+    .find = find_account,
+};
 
 // ---- finding ------------------------------------------------------------------------------------
 
@@ -52,6 +87,7 @@ static void add_volumes(struct reconcile *reconcile, const char *config_map, str
 
 static struct value *container_tree(struct reconcile *reconcile, const char *image)
 {
+    const char *port = metrics_port(reconcile);
     struct value *container = tree_of(
         reconcile,
         arena_printf(
@@ -59,7 +95,7 @@ static struct value *container_tree(struct reconcile *reconcile, const char *ima
             "{'name':'dns','args':['-conf','/etc/coredns/Corefile'],"
             "'ports':[{'name':'dns','containerPort':%lld,'protocol':'UDP'},"
             "{'name':'dns-tcp','containerPort':%lld,'protocol':'TCP'},"
-            "{'name':'metrics','containerPort':%d,'protocol':'TCP'}],"
+            "{'name':'metrics','containerPort':%s,'protocol':'TCP'}],"
             "'resources':{'requests':{'cpu':'50m','memory':'70Mi'}},"
             "'securityContext':{'readOnlyRootFilesystem':true,'allowPrivilegeEscalation':false,"
             "'capabilities':{'drop':['ALL'],'add':['NET_BIND_SERVICE']}},"
@@ -71,7 +107,7 @@ static struct value *container_tree(struct reconcile *reconcile, const char *ima
             "'successThreshold':1,'failureThreshold':5},"
             "'terminationMessagePolicy':'FallbackToLogsOnError'}",
             (long long)reconcile->settings->dns_port, (long long)reconcile->settings->dns_port,
-            METRICS_PORT, READY_PORT, HEALTH_PORT));
+            port ? port : METRICS_PORT, READY_PORT, HEALTH_PORT));
     value_put_text(reconcile->arena, container, "image", image);
     return container;
 }
@@ -179,23 +215,54 @@ static struct value *service_spec_tree(struct reconcile *reconcile)
         arena_printf(reconcile->arena,
                      "{'ports':[{'name':'dns','port':%d,'targetPort':'dns','protocol':'UDP'},"
                      "{'name':'dns-tcp','port':%d,'targetPort':'dns-tcp','protocol':'TCP'},"
-                     "{'name':'metrics','port':%d,'targetPort':'metrics','protocol':'TCP'}]}",
-                     DNS_PORT, DNS_PORT, METRICS_PORT));
+                     "{'name':'metrics','port':" METRICS_PORT ",'targetPort':'metrics','protocol':"
+                     "'TCP'}]}",
+                     DNS_PORT, DNS_PORT));
     value_put(reconcile->arena, spec, "selector[" DAEMON_SET_LABEL "]",
               value_make_text(reconcile->arena, reconcile->in->name));
     return spec;
+}
+
+// As OpenShift has it: the tenth address of the first network of Services. NULL: no object names
+// one that has so many.
+static const char *openshifts_address(struct reconcile *reconcile)
+{
+    enum { TENTH = 10, BITS_OF_TENTH = 4 };
+    size_t count = 0;
+    struct go_network network;
+    uint8_t octets[sizeof(struct in6_addr)];
+    char *text = arena_new_array(reconcile->arena, char, INET6_ADDRSTRLEN);
+    const struct object *seen =
+        find_input_object(reconcile, INPUT_NETWORKS, "", TEXT(NETWORK_NAME));
+    const struct text *networks =
+        seen ? network_unpack(reconcile->arena, object_spec(seen), &count) : NULL;
+    if (!count || !go_network_read(reconcile->arena, networks[0], &network) ||
+        network.bits - network.prefix < BITS_OF_TENTH)
+        return NULL;
+    int family = network.bits == 8 * sizeof(struct in_addr) ? AF_INET : AF_INET6;
+    const char *first = arena_copy(reconcile->arena, network.text, strcspn(network.text, "/"));
+    must(inet_pton(family, first, octets) == 1);
+    octets[network.bits / 8 - 1] += TENTH;
+    return inet_ntop(family, octets, text, INET6_ADDRSTRLEN);
+}
+
+static const char *wanted_address(struct reconcile *reconcile)
+{
+    const char *given = reconcile->settings->cluster_ip;
+    return given ? given : openshifts_address(reconcile);
 }
 
 // The addresses of a Service that is there stay: a change would cost all Pods their DNS.
 static void keep_service(struct reconcile *reconcile)
 {
     struct service service = {0};
+    const char *address = wanted_address(reconcile);
     const struct object *seen = find_own(reconcile, INPUT_SERVICES, WORKLOAD_NAME);
     struct value *spec = service_spec_tree(reconcile);
     if (seen)
         service_unpack(object_spec(seen), &service);
-    else if (reconcile->settings->cluster_ip)
-        value_put_text(reconcile->arena, spec, "clusterIP", reconcile->settings->cluster_ip);
+    else if (address)
+        value_put_text(reconcile->arena, spec, "clusterIP", address);
     keep_spec(reconcile, &service_kind, seen, read_tree(reconcile, service.spec), spec);
 }
 
@@ -209,15 +276,6 @@ static void keep_account(struct reconcile *reconcile)
                    EVENT_WORKLOAD_CHANGED, "is made");
 }
 
-void want_workload(struct reconcile *reconcile)
-{
-    keep_account(reconcile);
-    keep_service(reconcile);
-    keep_daemonset(reconcile);
-}
-
-// ---- the end ------------------------------------------------------------------------------------
-
 static bool drop(struct reconcile *reconcile, const struct kind *kind, enum clusterdns_input input,
                  const char *name)
 {
@@ -229,10 +287,47 @@ static bool drop(struct reconcile *reconcile, const struct kind *kind, enum clus
     return true;
 }
 
+static struct value *monitor_spec_tree(struct reconcile *reconcile)
+{
+    struct arena *arena = reconcile->arena;
+    struct value *spec = tree_of(reconcile, "{'endpoints':[{'port':'metrics','interval':'30s'}]}");
+    value_put_texts(arena, spec, "namespaceSelector.matchNames",
+                    (const char *const[]){reconcile->settings->dns_namespace, NULL});
+    value_put(arena, spec, "selector.matchLabels[" OPERATOR_LABEL "]",
+              value_make_text(arena, reconcile->in->name));
+    return spec;
+}
+
+// Where the Prometheus operator is, and it can reach the metrics.
+static void keep_monitor(struct reconcile *reconcile)
+{
+    const struct input_objects *monitors = &reconcile->in->inputs[INPUT_SERVICE_MONITORS];
+    const struct object *seen = find_own(reconcile, INPUT_SERVICE_MONITORS, WORKLOAD_NAME);
+    struct text there = seen ? servicemonitor_unpack(object_spec(seen)) : (struct text){0};
+    if (!monitors->is_synced || monitors->is_missing)
+        return;
+    if (metrics_port(reconcile))
+        keep_spec(reconcile, &servicemonitor_kind, seen, read_tree(reconcile, there),
+                  monitor_spec_tree(reconcile));
+    else
+        drop(reconcile, &servicemonitor_kind, INPUT_SERVICE_MONITORS, WORKLOAD_NAME);
+}
+
+void want_workload(struct reconcile *reconcile)
+{
+    keep_account(reconcile);
+    keep_service(reconcile);
+    keep_daemonset(reconcile);
+    keep_monitor(reconcile);
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
 bool drop_workload(struct reconcile *reconcile)
 {
     bool is_left = drop(reconcile, &daemonset_kind, INPUT_DAEMON_SETS, WORKLOAD_NAME);
     is_left |= drop(reconcile, &service_kind, INPUT_SERVICES, WORKLOAD_NAME);
+    is_left |= drop(reconcile, &servicemonitor_kind, INPUT_SERVICE_MONITORS, WORKLOAD_NAME);
     is_left |= drop(reconcile, &serviceaccount_kind, INPUT_SERVICE_ACCOUNTS, account_name);
     is_left |= drop(reconcile, &config_map_kind, INPUT_CONFIG_MAPS, WORKLOAD_NAME);
     is_left |= drop_bundle_copies(reconcile);

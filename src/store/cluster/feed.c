@@ -199,6 +199,16 @@ static void become_synced(struct feed *feed, bool is_unread)
         cluster->sink.synced(cluster->sink.context, kind, true, why_unread(cluster, kind));
 }
 
+static void set_missing(struct feed *feed, bool is_missing)
+{
+    const struct store_sink *sink = &feed->cluster->sink;
+    if (feed->is_missing == is_missing)
+        return;
+    feed->is_missing = is_missing;
+    if (sink->installed)
+        sink->installed(sink->context, feed->type->kind, !is_missing);
+}
+
 static void on_pass_end(void *context, bool may_sweep)
 {
     struct feed *feed = context;
@@ -207,12 +217,14 @@ static void on_pass_end(void *context, bool may_sweep)
     if (may_sweep)
         sweep_unmarked(feed);
     cluster->sink.batch_end(cluster->sink.context);
+    set_missing(feed, false);
     become_synced(feed, false);
 }
 
 // Who reads the kind need not wait for it; of a kind that was there once everything stays.
 static void on_missing(void *context)
 {
+    set_missing(context, true);
     become_synced(context, false);
 }
 

@@ -26,6 +26,7 @@ struct feed {
     struct watch *watch;
     bool was_synced;
     bool is_unread;     // it counts as synced although it may not be read
+    bool is_missing;    // the server does not have the kind
     bool has_gone_back; // resourceVersions did, before the pass under way
 };
 

@@ -322,6 +322,13 @@ static int64_t next_delay(struct watch *watch, enum watch_how how, const struct 
     return next_backoff(watch, err);
 }
 
+static void need_pass(struct watch *watch, enum watch_relist why, enum watch_from from)
+{
+    watch->counts.relists[why]++;
+    watch->needs_pass = true;
+    watch->from = from;
+}
+
 static void retry_later(struct watch *watch, enum watch_how how, const struct error *err)
 {
     bool is_silent = how == HOW_MISSING && !watch->options.is_required && !watch->is_synced;
@@ -333,6 +340,8 @@ static void retry_later(struct watch *watch, enum watch_how how, const struct er
     watch_set_trouble(watch, how, err);
     if (!is_silent)
         watch_log_failure(watch, err);
+    if (is_not_installed(watch) && !watch->needs_pass)
+        need_pass(watch, RELIST_REFUSED, FROM_NEWEST); // its objects went with it, perhaps
     try_in(watch, next_delay(watch, how, err));
     if (is_not_installed(watch) && watch->sink.missing)
         watch->sink.missing(watch->sink.context);
@@ -351,13 +360,6 @@ static void try_next_version(struct watch *watch, enum watch_how how, const stru
     }
     watch->api_versions_tried = 0;
     retry_later(watch, how, err);
-}
-
-static void need_pass(struct watch *watch, enum watch_relist why, enum watch_from from)
-{
-    watch->counts.relists[why]++;
-    watch->needs_pass = true;
-    watch->from = from;
 }
 
 // What a pass asks for after the server did not know a position any more.

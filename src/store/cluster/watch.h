@@ -91,7 +91,8 @@ enum watch_relist {
     RELIST_TOO_LARGE,  // its resourceVersions went back
     RELIST_FALLBACK,   // it has no streaming list
     RELIST_UNREADABLE, // what it sent was no JSON, no event, or half of one
-    RELIST_REFUSED,    // an ERROR event of another kind, or a deletion too large to be read
+    RELIST_REFUSED,    // an ERROR event of another kind, a deletion too large to be read, or a kind
+                       // that was missing for a while
     RELIST_COUNT,
 };
 // How a call ended otherwise than in time.
