@@ -1,6 +1,7 @@
 """DNS objects and Corefiles as words of one another: corefile render, diff and convert."""
 
 import harness
+import pytest
 import yaml
 
 FIRST_DRAFT = """apiVersion: operator.openshift.io/v1
@@ -206,3 +207,75 @@ def test_check_names_both_bad_entries_of_many(tmp_path):
     assert "spec.servers[17].forwardPlugin.upstreams[0]" in text + errors
     code, text, _ = run(tmp_path, "render", "dns.yaml")
     assert code == 1 and text.count("forward . 192.0.2.") == 18
+
+
+def object_of(name, zone, created="2026-01-01T00:00:00Z", **spec):
+    """A DNS object with one entry, and its other fields."""
+    return {"apiVersion": "operator.openshift.io/v1", "kind": "DNS",
+            "metadata": {"name": name, "creationTimestamp": created},
+            "spec": {"servers": [{"zones": [zone], "forwardPlugin": {"upstreams": ["192.0.2.53"]}}],
+                     **spec}}
+
+
+def judge(folder, *objects, words=()):
+    """What check and render say, which must be the same."""
+    (folder / "dns.yaml").write_text(yaml.safe_dump_all(objects))
+    code, text, _ = harness.run("check", "dns.yaml", *words, cwd=folder)
+    rendered, _, errors = run(folder, "render", "dns.yaml", *words)
+    assert code == rendered
+    assert [line for line in text.splitlines() if " object" not in line] == errors.splitlines()
+    return errors
+
+
+def test_the_first_object_with_a_zone_has_it(tmp_path):
+    taken = ("DNS {}: Refused: spec.servers[0].zones[0]: z.example is forwarded by {} "
+             "spec.servers[0] already\n")
+    main = object_of("default", "a.example")
+    older = object_of("zeta", "Z.example.")
+    assert judge(tmp_path, main, older, object_of("alpha", "y.example")) == ""
+    found = judge(tmp_path, main, older, object_of("alpha", "z.example", "2026-01-01T00:00:01Z"))
+    assert taken.format("alpha", "zeta") in found
+    found = judge(tmp_path, main, older, object_of("alpha", "z.example"))
+    assert taken.format("zeta", "alpha") in found
+    found = judge(tmp_path, older, object_of("default", "z.example", "2027-01-01T00:00:00Z"))
+    assert taken.format("zeta", "default") in found
+    assert judge(tmp_path, main, older, object_of("alpha", "z.example"),
+                 words=("--dns-fragments=false",)) == ""
+
+
+@pytest.mark.parametrize("zone, words, text", [
+    ("cluster.local", (), "cluster.local would take names of the cluster domain cluster.local"),
+    ("svc.Cluster.Local.", (), "svc.cluster.local would take names of the cluster domain"),
+    ("local", (), "local would take names of the cluster domain cluster.local"),
+    ("corp", ("--cluster-domain", "k8s.corp"), "corp would take names of the cluster domain"),
+    ("cluster.local", ("--cluster-domain", "k8s.corp"), ""),
+    ("cluster.local", ("--corefile-mode", "file"), ""),
+])
+def test_zones_of_the_cluster_are_refused_by_check_too(tmp_path, zone, words, text):
+    assert text in (found := judge(tmp_path, object_of("default", zone), words=words))
+    assert bool(text) == bool(found)
+
+
+def test_fragments_are_judged_without_the_main_object_too(tmp_path):
+    (tmp_path / "dns.yaml").write_text(yaml.safe_dump_all(
+        [object_of("a", "z.example"), object_of("b", "z.example"), object_of("c", "c.example")]))
+    code, text, _ = harness.run("check", "dns.yaml", cwd=tmp_path)
+    assert code == 1
+    assert "DNS b: Refused: spec.servers[0].zones[0]: z.example is forwarded by a " in text
+    assert text.endswith("1 file, 3 objects: 1 error, 0 warnings\n")
+
+
+def test_what_the_release_lacks_is_told_by_check_too(tmp_path):
+    newer = object_of("default", "a.example")
+    newer["spec"]["servers"][0]["forwardPlugin"]["options"] = {"failover": ["SERVFAIL"]}
+    assert judge(tmp_path, newer) == ""
+    assert "needs CoreDNS 1.13.0 or newer; the cluster runs 1.12.4" in judge(
+        tmp_path, newer, words=("--coredns-version", "1.12.4"))
+
+
+def test_an_upstream_that_is_the_cluster_itself_is_told_by_check_too(tmp_path):
+    looped = object_of("default", "a.example", upstreamResolvers={
+        "upstreams": [{"type": "Network", "address": "172.30.0.10"}]})
+    assert judge(tmp_path, looped) == ""
+    assert "spec.upstreamResolvers.upstreams[0].address: 172.30.0.10 is the address of" in judge(
+        tmp_path, looped, words=("--dns-cluster-ip", "172.30.0.10"))
