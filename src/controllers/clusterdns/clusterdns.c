@@ -595,6 +595,10 @@ static const struct controller_setting settings[] = {
      .offset = offsetof(struct clusterdns_settings, coredns_addresses)},
 };
 
+// Zones of others, the cluster's own names and CoreDNS's release are what an object is refused for
+// although it breaks no rule by itself.
+static const char *const outward_reasons[] = {"PartiallyAccepted", "Refused", NULL};
+
 const struct controller clusterdns_controller = {
     .name = "clusterdns",
     .reads_own_writes = true,
@@ -603,6 +607,7 @@ const struct controller clusterdns_controller = {
     .inputs = inputs,
     .input_count = COUNT_OF(inputs),
     .decide = decide,
+    .outward_reasons = outward_reasons,
     .rights = rights,
     .settings = settings,
     .setting_count = COUNT_OF(settings),
