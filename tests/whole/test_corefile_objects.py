@@ -1,5 +1,7 @@
 """DNS objects and Corefiles as words of one another: corefile render, diff and convert."""
 
+import json
+
 import harness
 import pytest
 import yaml
@@ -85,6 +87,36 @@ def test_openshifts_layout_has_no_id(tmp_path):
     assert code == 0
     assert text.endswith("hostname.bind:5353 {\n    chaos\n}\n")
     assert "prometheus 127.0.0.1:9153" in text
+
+
+def test_the_layout_of_one_run_has_a_short_name(tmp_path):
+    plain = run(tmp_path, "render", "dns.yaml", dns_yaml=FIRST_DRAFT)[1]
+    openshift = run(tmp_path, "render", "--layout", "openshift", "dns.yaml")[1]
+    assert openshift == run(tmp_path, "render", "--corefile-layout", "openshift", "dns.yaml")[1]
+    assert plain == run(tmp_path, "render", "--corefile-layout", "openshift", "--layout", "plain",
+                        "dns.yaml")[1] != openshift
+    code, _, errors = run(tmp_path, "render", "--layout", "Plain", "dns.yaml")
+    assert code == 2 and "expected one of plain, openshift" in errors
+
+
+def test_json_has_what_the_text_has(tmp_path):
+    code, text, _ = run(tmp_path, "render", "dns.yaml", dns_yaml=FIRST_DRAFT + BROKEN)
+    as_json = run(tmp_path, "render", "-o", "json", "dns.yaml")
+    rendered = json.loads(as_json[1])
+    assert (code, as_json[0], rendered["corefile"]) == (1, 1, text)
+    assert f"chaos signpost-{rendered['id']} signpost\n" in text
+    (tmp_path / "Corefile").write_text(text.replace("1.2.3.4", "1.2.3.5"))
+    (tmp_path / "Same").write_text(text)
+    for file, found in (("Same", (0, {"removed": [], "added": []})), ("Corefile", (1, {
+            "removed": ["foo.com:5353: forward . 1.2.3.5 5.6.7.8:5353 { policy round_robin }"],
+            "added": ["foo.com:5353: forward . 1.2.3.4 5.6.7.8:5353 { policy round_robin }"]}))):
+        code, text, _ = run(tmp_path, "diff", "dns.yaml", "--against", file, "-o", "json")
+        assert (code, json.loads(text)) == found
+    for file in ("Corefile", "dns.yaml"):
+        code, text, errors = run(tmp_path, "convert", file)
+        as_json = run(tmp_path, "convert", "-o", "json", file)
+        assert (code, yaml.safe_load(text), errors) == (
+            as_json[0], json.loads(as_json[1]), as_json[2])
 
 
 def test_without_a_main_object_nothing_is_rendered(tmp_path):

@@ -203,7 +203,8 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
         return error_set(err, FAULT_SPEC, NULL,
                          "the manifests have no DNS object of the name " DNS_MAIN_NAME);
     const struct bundles bundles = {manifests, settings->ca_namespace};
-    bool is_openshift = !strcmp(settings->layout, "openshift");
+    bool is_openshift =
+        !strcmp(manifests->layout ? manifests->layout : settings->layout, "openshift");
     bool has_cluster = !settings->corefile_path && strcmp(settings->mode, "file") != 0;
     struct text cluster_ip = text_of(settings->cluster_ip);
     struct merge_settings merge_settings = merge_settings_of(

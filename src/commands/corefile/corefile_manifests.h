@@ -16,6 +16,7 @@ struct corefile_manifests {
     size_t count;
     const struct value **config_maps; // whole objects
     size_t config_map_count;
+    const char *layout;      // in place of that of the settings; or NULL
     bool has_warned;         // warnings are reported elsewhere
     size_t unreadable_count; // files that were told on stderr
 };
