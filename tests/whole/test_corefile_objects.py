@@ -1,6 +1,7 @@
 """DNS objects and Corefiles as words of one another: corefile render, diff and convert."""
 
 import json
+import re
 
 import harness
 import pytest
@@ -311,3 +312,59 @@ def test_an_upstream_that_is_the_cluster_itself_is_told_by_check_too(tmp_path):
     assert judge(tmp_path, looped) == ""
     assert "spec.upstreamResolvers.upstreams[0].address: 172.30.0.10 is the address of" in judge(
         tmp_path, looped, words=("--dns-cluster-ip", "172.30.0.10"))
+
+
+# ---- settings -----------------------------------------------------------------------------------
+
+DEFAULTS = {
+    "corefile-mode": "auto", "corefile-layout": "plain", "corefile-update": "rolling",
+    "corefile-preflight": "auto", "coredns-image": None, "coredns-version": None,
+    "cluster-domain": None, "dns-namespace": "openshift-dns", "ca-namespace": "openshift-config",
+    "dns-port": "5353", "dns-cluster-ip": None, "corefile-path": None, "coredns-address": None,
+    "coredns-metrics-address": None, "dns-fragments": "true",
+}
+
+
+@pytest.mark.parametrize("flag", DEFAULTS)
+def test_each_setting_has_its_default_and_its_variable(flag):
+    text = " ".join(harness.run("help", "options")[1].split())
+    about = re.search(rf" --{flag} .*?Environment (\w+)[. ]", text)
+    assert about[1] == "SIGNPOST_" + flag.upper().replace("-", "_")
+    default = re.search(r"Default (\S+)\. Environment ", about[0])
+    assert (default and default[1]) == DEFAULTS[flag]
+
+
+def test_settings_that_are_not_given_are_those_of_a_plain_cluster(tmp_path):
+    text = run(tmp_path, "render", "dns.yaml", dns_yaml=FIRST_DRAFT)[1]
+    for part in ("prometheus :9153\n", ".:5353 {\n", "kubernetes cluster.local in-addr.arpa "):
+        assert part in text
+    text = run(tmp_path, "render", "dns.yaml", "--cluster-domain", "k8s.example", "--dns-port", "53",
+               "--coredns-metrics-address", "127.0.0.1:9253")[1]
+    for part in ("prometheus 127.0.0.1:9253\n", ".:53 {\n", "kubernetes k8s.example in-addr.arpa "):
+        assert part in text
+
+
+@pytest.mark.parametrize("flag, value, text", [
+    ("corefile-mode", "Auto", "expected one of auto, owned, adopted, import, file, off"),
+    ("corefile-layout", "", "expected one of plain, openshift"),
+    ("corefile-update", "restart", "expected one of rolling, reload"),
+    ("corefile-preflight", "on", "expected one of auto, off"),
+    ("coredns-version", "latest", "latest is no release such as 1.12.4"),
+    ("cluster-domain", "cluster.local.", "must be a domain in lower case without a final dot"),
+    ("cluster-domain", "Cluster.local", "must be a domain in lower case without a final dot"),
+    ("cluster-domain", "a b {", "must be a domain in lower case without a final dot"),
+    ("dns-namespace", "open_shift", "must be the name of a namespace"),
+    ("ca-namespace", "a.b", "must be the name of a namespace"),
+    ("dns-port", "0", "must be between 1 and 65535"),
+    ("dns-port", "65536", "must be between 1 and 65535"),
+    ("dns-cluster-ip", "10.96.0.10:53", "must be an IP address"),
+    ("dns-cluster-ip", "[fd00::a]", "must be an IP address"),
+    ("coredns-address", "127.0.0.1,ns1", "ns1 must be IP, IPv4:PORT or [IPv6]:PORT"),
+    ("coredns-metrics-address", "9153", "the port is missing: write it as ADDR:PORT"),
+    ("dns-fragments", "maybe", "expected true or false"),
+])
+def test_a_setting_that_can_not_be_is_told(tmp_path, flag, value, text):
+    (tmp_path / "dns.yaml").write_text(FIRST_DRAFT)
+    code, out, errors = run(tmp_path, "render", f"--{flag}={value}", "dns.yaml")
+    assert (code, out) == (2, "")
+    assert f"--{flag}" in errors and text in errors
