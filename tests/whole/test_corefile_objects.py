@@ -162,6 +162,24 @@ def test_a_corefile_becomes_an_object_and_what_it_can_not_say_is_told(tmp_path):
     assert "corp.example:5353 lab.example:5353 {" in rendered
 
 
+@pytest.mark.parametrize("layout", ["plain", "openshift"])
+def test_what_was_rendered_becomes_an_object_that_renders_it_again(tmp_path, layout):
+    _, text, _ = run(tmp_path, "render", "--layout", layout, "dns.yaml", dns_yaml=FIRST_DRAFT)
+    code, converted, errors = run(tmp_path, "convert", "Corefile", Corefile=text)
+    assert (code, errors) == (0, "")
+    spec = yaml.safe_load(converted)["spec"]
+    assert [each.pop("cache") for each in spec["servers"]] == [
+        {"positiveTTL": "900s", "negativeTTL": "30s"}] * 2
+    again = yaml.safe_dump({**yaml.safe_load(converted), "spec": spec})
+    assert run(tmp_path, "render", "--layout", layout, "dns.yaml", dns_yaml=again) == (0, text, "")
+
+
+def test_other_answers_of_the_class_ch_are_told(tmp_path):
+    code, _, errors = run(tmp_path, "convert", "Corefile", Corefile="corp.bind {\n chaos x y\n}\n")
+    assert code == 1
+    assert "Corefile:1: chaos x y" in errors
+
+
 def test_older_objects_become_servers(tmp_path):
     code, text, _ = run(tmp_path, "convert", "dns.yaml", dns_yaml=FIRST_DRAFT)
     assert code == 0

@@ -190,6 +190,18 @@ static bool is_root(const struct corefile_entry *entry)
     return false;
 }
 
+// The block that says which file runs: the operator writes it by itself, and the rules leave its
+// zones to it.
+static bool is_canary(const struct corefile *corefile, const struct corefile_block *block,
+                      const struct corefile_entry *entry)
+{
+    for (size_t i = 0; i < entry->zone_count; i++)
+        if (!text_is(entry->zones[i], "version.bind") && !text_is(entry->zones[i], "hostname.bind"))
+            return false;
+    return block->directive_count == 1 &&
+           text_is(corefile_text(corefile, block->directives[0].first), "chaos");
+}
+
 static void convert_block(struct converting *converting, const struct corefile *corefile,
                           const struct corefile_block *block)
 {
@@ -200,6 +212,8 @@ static void convert_block(struct converting *converting, const struct corefile *
         convert_root(converting, corefile, block);
         return;
     }
+    if (is_canary(corefile, block, &entry))
+        return;
     if (is_read)
         value_append(converting->servers, server_of(converting, &entry));
     add_lost(converting, corefile, block, &rest);
