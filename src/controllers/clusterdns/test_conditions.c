@@ -300,6 +300,29 @@ static void a_refused_object_says_so(void **state)
     check("Accepted", "True/Accepted", "every entry is served as it is written");
 }
 
+static void both_addresses_of_the_clusters_dns_are_known(void **state)
+{
+    static const char *const addresses[] = {"10.96.0.10", "[fd00::a]:53", "::ffff:10.96.0.10"};
+    (void)state;
+    put_text_map("kube-system", "coredns", "Corefile", ".:53 {\n    forward . 192.0.2.9\n}\n");
+    put(&service_kind, "kube-system", "kube-dns", "",
+        "'spec':{'clusterIP':'10.96.0.10','clusterIPs':['10.96.0.10','fd00:0::a']}");
+    for (size_t i = 0; i < COUNT_OF(addresses); i++) {
+        put_main(arena_printf(arena,
+                              "'servers':[{'zones':['a.example'],'forwardPlugin':{'upstreams':"
+                              "['%s']}}]",
+                              addresses[i]));
+        settle(DNS_MAIN_NAME);
+        check("Accepted", "False/Refused", "is the address of the cluster's own DNS");
+    }
+    put_main("'servers':[" SERVER("'0.0.0.0.0.0.d.f.ip6.arpa'", "'192.0.2.1'") "]");
+    settle(DNS_MAIN_NAME);
+    check("Accepted", "True/Accepted", "");
+    put_main("'servers':[" SERVER("'0.0.d.f.ip6.arpa'", "'192.0.2.1'") "]");
+    settle(DNS_MAIN_NAME);
+    check("Accepted", "True/Accepted", "covers fd00:0::a, the address of the cluster's DNS");
+}
+
 // ---- names, labels, annotations -----------------------------------------------------------------
 
 static void what_is_ours_is_labelled_and_owned(void **state)
@@ -378,6 +401,7 @@ int main(void)
         STORY(ten_pods_that_run_something_else_are_named),
         STORY(words_that_count_as_managed_are_told),
         STORY(a_refused_object_says_so),
+        STORY(both_addresses_of_the_clusters_dns_are_known),
         STORY(what_is_ours_is_labelled_and_owned),
         STORY(what_is_ours_in_a_file_of_others_is_annotated),
     };
