@@ -223,6 +223,9 @@ bool kind_has_version(const struct kind *kind, struct text version);
 const char *kind_version_at(const struct kind *kind, size_t at);
 // Can an object have that name (RFC 1123 subdomain)?
 bool kind_is_name(struct text text);
+// "name" or "prefix/name", as keys of labels and annotations and finalizers are.
+bool kind_is_label_key(struct text text);
+bool kind_is_label_value(struct text text);
 // By apiVersion and kind of a document. *is_known_group says whether some kind has that group.
 const struct kind *kind_lookup(const struct kind *const *kinds, size_t count,
                                const struct value *document, bool *is_known_group);

@@ -50,8 +50,7 @@ bool kind_is_name(struct text text)
     return true;
 }
 
-// "name" or "prefix/name", as label and annotation keys and finalizers are.
-static bool is_qualified(struct text text)
+bool kind_is_label_key(struct text text)
 {
     const char *slash = text.len ? memchr(text.at, '/', text.len) : NULL;
     if (!slash)
@@ -61,11 +60,16 @@ static bool is_qualified(struct text text)
     return kind_is_name((struct text){text.at, len}) && is_word(name, LABEL_MAX, "-_.");
 }
 
+bool kind_is_label_value(struct text text)
+{
+    return !text.len || is_word(text, LABEL_MAX, "-_.");
+}
+
 static void check_keys(const struct check *check, const struct spot *spot)
 {
     value_each (item, spot->value) {
         const struct spot at = {.parent = spot, .value = item, .name = item->key};
-        if (!is_qualified(item->key))
+        if (!kind_is_label_key(item->key))
             check_fail(check, &at,
                        "a key is an optional DNS name and /, then at most 63 letters, digits, "
                        "- _ or .");
@@ -79,8 +83,7 @@ static void check_labels(const struct check *check, const struct spot *spot)
     check_keys(check, spot);
     value_each (item, spot->value) {
         const struct spot at = {.parent = spot, .value = item, .name = item->key};
-        struct text text = value_text(item);
-        if (text.len && !is_word(text, LABEL_MAX, "-_."))
+        if (!kind_is_label_value(value_text(item)))
             check_fail(check, &at,
                        "a label's value is at most 63 letters, digits, - _ or ., with a letter or "
                        "digit at both ends");
@@ -132,7 +135,7 @@ static void check_finalizers(const struct check *check, const struct spot *spot)
         return;
     value_each (item, spot->value) {
         const struct spot at = {.parent = spot, .value = item, .index = index++};
-        if (check_type(check, &at, VALUE_TEXT) && !is_qualified(item->text))
+        if (check_type(check, &at, VALUE_TEXT) && !kind_is_label_key(item->text))
             check_fail(check, &at, "must be a name, or a DNS name, / and a name");
     }
 }

@@ -22,25 +22,22 @@ FAULTS = ["spec.servers[3].zones[0]: a_b.example is no zone: it must be a subdom
           "IPv4:PORT or [IPv6]:PORT, with a port of 1 to 65535"]
 
 
-class Webhook:
-    """Signpost on a folder, whose frontend the cluster asks about DNS objects."""
+def put_certificate(tmp_path):
+    """The certificate of a webhook, and the folder that has it with its key."""
+    folder = tmp_path / "certificates"
+    folder.mkdir()
+    certificate, key = make_pair(tmp_path, "webhook")
+    (folder / "tls.crt").write_text(certificate)
+    (folder / "tls.key").write_text(key)
+    return certificate, folder
 
-    def __init__(self, programs, cluster, namespace, tmp_path):
-        self.cluster = cluster
-        self.name = namespace
-        self.port = free_port()
-        certificates = tmp_path / "certificates"
-        for folder in (certificates, tmp_path / "manifests"):
-            folder.mkdir()
-        self.certificate, key = make_pair(tmp_path, "webhook")
-        (certificates / "tls.crt").write_text(self.certificate)
-        (certificates / "tls.key").write_text(key)
-        self.program = programs.start(
-            "webhook", [harness.SIGNPOST, "run", "--dir", tmp_path / "manifests",
-                        "--controllers", "clusterdns", "--corefile-path", tmp_path / "Corefile",
-                        "--health-probe-bind-address", "0", "--metrics-bind-address", "0",
-                        "--admission", "--webhook-cert-dir", certificates,
-                        "--webhook-port", self.port])
+
+class Webhook:
+    """Signpost, whose frontend at that port the cluster asks about DNS objects."""
+
+    def __init__(self, program, cluster, namespace, port, certificate):
+        self.program, self.cluster, self.name = program, cluster, namespace
+        self.port, self.certificate = port, certificate
 
     def configure(self):
         status, text, errors = run("manifests", "--webhook", "--controllers", "clusterdns",
@@ -65,7 +62,15 @@ class Webhook:
 
 @pytest.fixture
 def webhook(dns_kind, programs, namespace, tmp_path):
-    yield Webhook(programs, dns_kind, namespace, tmp_path).configure()
+    certificate, folder = put_certificate(tmp_path)
+    (tmp_path / "manifests").mkdir()
+    port = free_port()
+    program = programs.start("webhook", [
+        harness.SIGNPOST, "run", "--dir", tmp_path / "manifests", "--controllers", "clusterdns",
+        "--corefile-path", tmp_path / "Corefile", "--health-probe-bind-address", "0",
+        "--metrics-bind-address", "0", "--admission", "--webhook-cert-dir", folder,
+        "--webhook-port", port])
+    yield Webhook(program, dns_kind, namespace, port, certificate).configure()
     dns_kind.api.delete("ValidatingWebhookConfiguration", namespace)
 
 
@@ -78,14 +83,19 @@ def stored(dns_kind):
 
 def assert_both_are_told(code, errors):
     assert code == 1
-    assert 'admission webhook "dns.operator.openshift.io" denied the request: ' in errors
+    warnings, denial, faults = errors.partition("denied the request: ")
+    assert denial and warnings.endswith('admission webhook "dns.operator.openshift.io" ')
     for fault in FAULTS:
-        assert errors.count(fault) == 1
-    assert errors.count("spec.servers[") == len(FAULTS)
+        assert faults.count(fault) == 1
+    assert faults.count("spec.servers[") == len(FAULTS)
 
 
 def test_all_faults_are_told_when_an_object_is_made(webhook):
-    assert webhook.apply(dns(servers=SOUND)) == (0, "")
+    usual = [{**each, "name": f"z{at}"} for at, each in enumerate(SOUND)]
+    assert webhook.apply(dns(servers=usual)) == (0, "")
+    code, errors = webhook.apply(dns(servers=SOUND))
+    assert code == 0
+    assert errors.count("Warning: ") == errors.count("is no service name of RFC 6335") == len(SOUND)
     assert_both_are_told(*webhook.apply(dns(servers=TWENTY)))
 
 
@@ -133,3 +143,39 @@ def test_without_admission_the_sound_ones_are_served(site):  # noqa: F811
     for at in range(18):
         assert f"z{at}.example:{site.port} {{" in text
     assert "a_b.example" not in text and "other.example" not in text
+
+
+def unnamed(zone, **options):
+    return {"zones": [zone], "forwardPlugin": {"upstreams": ["192.0.2.53"], "options": options}}
+
+
+# What an operator of CoreDNS 1.12.4 says, where `default` has corp.example.
+IN_THIS_CLUSTER = [
+    (dns("team", servers=[unnamed("Corp.Example.")]),
+     "spec.servers[0].zones[0]: corp.example is forwarded by default spec.servers[0] already"),
+    (dns("team", servers=[unnamed("svc.cluster.local")]),
+     "spec.servers[0].zones[0]: svc.cluster.local would take names of the cluster domain"),
+    (dns(servers=[unnamed("corp.example"), unnamed("local")]),
+     "spec.servers[1].zones[0]: local would take names of the cluster domain"),
+    (dns("team", servers=[unnamed("a.example", failover=["SERVFAIL"])]),
+     "spec.servers[0].forwardPlugin.options.failover: needs CoreDNS 1.13.0 or newer"),
+    (dns("team", servers=[unnamed("lab.example")]), ""),
+    (dns(servers=[unnamed("lab.example")]), ""),
+]
+
+
+def test_what_an_object_is_refused_for_in_this_cluster_is_told(site, tmp_path):  # noqa: F811
+    certificate, folder = put_certificate(tmp_path)
+    site.put_corefile(COREFILE % site.port)
+    site.start("--coredns-version", "1.12.4", "--admission", "--webhook-cert-dir", folder)
+    site.api.apply(dns(servers=[server("corp.example")]))
+    site.wait_corefile("corp.example")
+    replica = site.operator.replicas[0]
+    webhook = Webhook(replica.program, site.cluster, site.namespace, replica.webhook_port,
+                      certificate).configure()
+    found = [webhook.apply(document, "--server-side", "--force-conflicts")
+             for document, _ in IN_THIS_CLUSTER]
+    site.api.delete("ValidatingWebhookConfiguration", site.namespace)
+    for (document, warning), (code, errors) in zip(IN_THIS_CLUSTER, found):
+        assert code == 0 and warning in errors, document
+        assert errors.startswith("Warning: ") if warning else not errors

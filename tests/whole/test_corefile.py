@@ -150,6 +150,8 @@ def test_the_corefile_of_a_cluster_is_asked_for(tmp_path, webhook):
     (("x", "--coredns", "new"), "expected a version such as 1.12.1"),
     (("x", "--plugins", "any"), "--plugins takes FILE, +NAME for a plugin that was added"),
     (("x", "--env", "ZONE"), "expected NAME=VALUE"),
+    (("x", "--mode", "all"), "expected one of server, override"),
+    (("x", "--output", "yaml"), "expected one of text, json"),
 ])
 def test_wrong_words_are_told(words, text):
     code, out, errors = run("corefile", "check", *words)
@@ -157,11 +159,29 @@ def test_wrong_words_are_told(words, text):
     assert text in errors
 
 
+@pytest.mark.parametrize("command, text", [
+    ("id", "give one Corefile"), ("hash", "give one Corefile"), ("convert", "give one file"),
+    ("render", "give the manifests"), ("diff", "give the manifests"), ("route", "give the name"),
+    ("probe", "give the addresses")])
+def test_commands_without_words_say_which_they_need(command, text):
+    code, out, errors = run("corefile", command)
+    assert (code, out) == (2, "")
+    assert text in errors
+
+
+@pytest.mark.parametrize("command", ["id", "hash", "convert"])
+def test_a_file_that_is_not_there_is_told(command):
+    assert run("corefile", command, "/nowhere")[:2] == (2, "")
+    assert run("corefile", command, "-o", "yaml", "/nowhere")[:2] == (2, "")
+
+
 def test_an_id_is_that_which_the_file_names(corefile):
     zeroes = GOOD + ". {\n" + ID % ("0" * 16) + "\n}\n"
     made = run("corefile", "id", corefile(zeroes))[1].strip()
     assert len(made) == 16
-    assert run("corefile", "id", corefile(zeroes.replace("0" * 16, made)))[1].strip() == made
+    path = corefile(zeroes.replace("0" * 16, made))
+    assert run("corefile", "id", path) == (0, f"{made}\n", "")
+    assert json.loads(run("corefile", "id", "-o", "json", path)[1]) == {"id": made}
 
 
 def test_a_hash_stands_for_the_blocks_not_for_the_text(corefile):
@@ -169,6 +189,8 @@ def test_a_hash_stands_for_the_blocks_not_for_the_text(corefile):
                        for text in (GOOD, GOOD.replace("    ", "\t"), GOOD + "\n# end\n"))
     assert len(one.strip()) == 128
     assert one == two == three
+    found = run("corefile", "hash", "-o", "json", corefile(GOOD))
+    assert (found[0], json.loads(found[1])) == (0, {"hash": one.strip()})
     code, _, errors = run("corefile", "hash", corefile(". {\n"))
     assert code == 1
     assert "Syntax error: Unexpected token '{', expecting '}'" in errors

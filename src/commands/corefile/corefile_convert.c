@@ -5,7 +5,6 @@
 #include "commands/commands.h"
 #include "commands/corefile/corefile_files.h"
 #include "commands/corefile/corefile_manifests.h"
-#include "commands/print.h"
 #include "dns/corefile/address.h"
 #include "dns/corefile/entry.h"
 #include "dns/corefile/splice.h"
@@ -191,6 +190,18 @@ static bool is_root(const struct corefile_entry *entry)
     return false;
 }
 
+// The block that says which file runs: the operator writes it by itself, and the rules leave its
+// zones to it.
+static bool is_canary(const struct corefile *corefile, const struct corefile_block *block,
+                      const struct corefile_entry *entry)
+{
+    for (size_t i = 0; i < entry->zone_count; i++)
+        if (!text_is(entry->zones[i], "version.bind") && !text_is(entry->zones[i], "hostname.bind"))
+            return false;
+    return block->directive_count == 1 &&
+           text_is(corefile_text(corefile, block->directives[0].first), "chaos");
+}
+
 static void convert_block(struct converting *converting, const struct corefile *corefile,
                           const struct corefile_block *block)
 {
@@ -201,6 +212,8 @@ static void convert_block(struct converting *converting, const struct corefile *
         convert_root(converting, corefile, block);
         return;
     }
+    if (is_canary(corefile, block, &entry))
+        return;
     if (is_read)
         value_append(converting->servers, server_of(converting, &entry));
     add_lost(converting, corefile, block, &rest);
@@ -316,10 +329,9 @@ static bool convert_manifests(struct converting *converting, const char *path, s
 
 // ---- the command --------------------------------------------------------------------------------
 
-static int print(struct converting *converting)
+static int print(const struct invocation *invocation, struct converting *converting)
 {
     AUTO_BUFFER text = {0};
-    struct error err;
     struct arena *arena = converting->arena;
     struct value *object = value_make(arena, VALUE_MAP);
     value_put_text(arena, object, "apiVersion", OPERATOR_GROUP "/v1");
@@ -330,10 +342,9 @@ static int print(struct converting *converting)
         value_set(converting->spec, TEXT("upstreamResolvers"), converting->resolvers);
     value_put(arena, object, "spec", converting->spec);
     value_write_yaml(&text, object, 0);
-    if (!print_out(&text, &err))
-        return command_fail(1, "%s", err.text);
-    if (!converting->lost.len)
-        return 0;
+    int code = corefile_print(invocation, &text, object);
+    if (code || !converting->lost.len)
+        return code;
     AUTO_BUFFER lost = {0};
     buffer_printf(&lost, "not said by the object:\n%s", converting->lost.at);
     return write(STDERR_FILENO, lost.at, lost.len) < 0 ? 2 : 1;
@@ -356,12 +367,12 @@ static int convert_run(struct invocation *invocation)
     const char *path = invocation->arguments[0];
     bool is_read = is_manifest(path) ? convert_manifests(&converting, path, &err)
                                      : convert_corefile(&converting, invocation, path, &err);
-    int code = is_read ? print(&converting) : command_fail(2, "%s", err.text);
+    int code = is_read ? print(invocation, &converting) : command_fail(2, "%s", err.text);
     buffer_done(&converting.lost);
     return code;
 }
 
-static const struct option convert_rows[] = {COREFILE_FILES_OPTIONS};
+static const struct option convert_rows[] = {COREFILE_FILES_OPTIONS, COREFILE_OUTPUT_OPTION};
 
 extern const struct command corefile_convert_command;
 const struct command corefile_convert_command = {
@@ -374,7 +385,7 @@ const struct command corefile_convert_command = {
            "taken. Any other "
            "file is a Corefile: each server block that forwards becomes an entry of servers, and "
            "the forward of the root block upstreamResolvers. What the object cannot say stands on "
-           "stderr.\n"
+           "stderr. --output json prints the object as JSON.\n"
            "\n"
            "Exit code 0: all of it is said; 1: some is not; 2: the file cannot be read.",
     .examples = "signpost corefile convert Corefile > dns.yaml\n"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/commands.h"
+#include "commands/print.h"
 #include "io/disk.h"
 
 static struct text find_variable(void *context, struct text name)
@@ -115,4 +117,21 @@ bool corefile_files_read(const struct corefile_files *files, const char *path,
         return false;
     *out = (struct corefile_file){path, text};
     return true;
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+const char *const corefile_outputs[] = {"text", "json", NULL};
+
+int corefile_print(const struct invocation *invocation, const struct buffer *text,
+                   const struct value *tree)
+{
+    AUTO_BUFFER json = {0};
+    struct error err;
+    bool is_json = !strcmp(option_text(invocation, "output"), "json");
+    if (is_json) {
+        value_write_json(&json, tree);
+        buffer_add_char(&json, '\n');
+    }
+    return print_out(is_json ? &json : text, &err) ? 0 : command_fail(1, "%s", err.text);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/value.h"
 #include "commands/option.h"
 #include "dns/corefile/corefile.h"
 
@@ -31,3 +32,11 @@ bool corefile_files_init(struct corefile_files *files, const struct invocation *
 // Reads a Corefile, "-" from stdin.
 bool corefile_files_read(const struct corefile_files *files, const char *path,
                          struct corefile_file *out, struct error *err);
+
+// The row behind --output of a command whose answer is one text, and what that prints: the text, or
+// the tree that holds the same as JSON. Returns the exit code.
+extern const char *const corefile_outputs[];
+#define COREFILE_OUTPUT_OPTION                                                                     \
+    OUTPUT_OPTION(corefile_outputs, "For people, or as one JSON document.")
+int corefile_print(const struct invocation *invocation, const struct buffer *text,
+                   const struct value *tree);

@@ -1,14 +1,14 @@
 #include "commands/commands.h"
 #include "commands/corefile/corefile_files.h"
-#include "commands/print.h"
 #include "dns/corefile/identity.h"
 
-static int print_line(const char *text)
+static int print_line(const struct invocation *invocation, const char *name, const char *text)
 {
-    struct error err;
     AUTO_BUFFER out = {0};
+    struct value *tree = value_make(invocation->arena, VALUE_MAP);
     buffer_printf(&out, "%s\n", text);
-    return print_out(&out, &err) ? 0 : command_fail(1, "%s", err.text);
+    value_put_text(invocation->arena, tree, name, text);
+    return corefile_print(invocation, &out, tree);
 }
 
 static int id_run(struct invocation *invocation)
@@ -22,8 +22,10 @@ static int id_run(struct invocation *invocation)
     if (!corefile_files_read(&files, invocation->arguments[0], &file, &err))
         return command_fail(2, "%s", err.text);
     config_id_of(file.text, id);
-    return print_line(id);
+    return print_line(invocation, "id", id);
 }
+
+static const struct option id_rows[] = {COREFILE_OUTPUT_OPTION};
 
 extern const struct command corefile_id_command;
 const struct command corefile_id_command = {
@@ -33,8 +35,9 @@ const struct command corefile_id_command = {
     .doc = "Prints the 16 hex digits by which Signpost tells one Corefile from another: the "
            "beginning of the SHA-256 of its text. In a Corefile that names its own id, as "
            "`chaos signpost-ID`, zeroes count in that place, so that a file with a right id prints "
-           "the one that it names.",
+           "the one that it names. --output json prints a map with \"id\".",
     .examples = "signpost corefile id Corefile\n",
+    .groups = {{id_rows, COUNT_OF(id_rows), false}},
     .run = id_run,
 };
 
@@ -58,10 +61,10 @@ static int hash_run(struct invocation *invocation)
         return command_fail(1, "%s", text.at);
     }
     corefile_reload_hash(corefile, hash);
-    return print_line(hash);
+    return print_line(invocation, "hash", hash);
 }
 
-static const struct option hash_rows[] = {COREFILE_FILES_OPTIONS};
+static const struct option hash_rows[] = {COREFILE_FILES_OPTIONS, COREFILE_OUTPUT_OPTION};
 
 extern const struct command corefile_hash_command;
 const struct command corefile_hash_command = {
@@ -73,7 +76,8 @@ const struct command corefile_hash_command = {
         "reloaded this file: the SHA-512 of its server blocks. The metric appears after the "
         "first reload, and shows a file that was refused, too: believe it only if "
         "coredns_reload_failed_total has not grown. Paths of imported files are part of it: read a "
-        "Corefile with imports at the path that it has for CoreDNS.",
+        "Corefile with imports at the path that it has for CoreDNS. --output json prints a map "
+        "with \"hash\".",
     .examples = "signpost corefile hash Corefile\n",
     .groups = {{hash_rows, COUNT_OF(hash_rows), false}},
     .run = hash_run,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "commands/check_set.h"
 #include "commands/manifest_files.h"
 #include "commands/settings.h"
@@ -101,6 +102,21 @@ static int compare_entries(const void *a, const void *b)
     return by_age ? by_age : by_name ? by_name : left->number < right->number ? -1 : 1;
 }
 
+static void put_in_order(struct reading *reading)
+{
+    struct corefile_manifests *manifests = reading->manifests;
+    if (reading->count)
+        qsort(reading->entries, reading->count, sizeof *reading->entries, compare_entries);
+    manifests->objects = arena_new_array(manifests->arena, struct merge_object, reading->count + 1);
+    manifests->trees = arena_new_array(manifests->arena, const struct value *, reading->count + 1);
+    manifests->places = arena_new_array(manifests->arena, struct spot, reading->count + 1);
+    for (size_t i = 0; i < reading->count; i++) {
+        manifests->places[manifests->count] = reading->entries[i].place;
+        manifests->trees[manifests->count] = reading->entries[i].tree;
+        manifests->objects[manifests->count++] = reading->entries[i].object;
+    }
+}
+
 void corefile_manifests_read(struct corefile_manifests *manifests, const char *const *paths,
                              size_t count)
 {
@@ -115,14 +131,7 @@ void corefile_manifests_read(struct corefile_manifests *manifests, const char *c
     manifest_files_sort(&files);
     for (size_t i = 0; i < files.count; i++)
         read_file(&reading, &files.items[i], patterns);
-    if (reading.count)
-        qsort(reading.entries, reading.count, sizeof *reading.entries, compare_entries);
-    manifests->objects = arena_new_array(manifests->arena, struct merge_object, reading.count + 1);
-    manifests->trees = arena_new_array(manifests->arena, const struct value *, reading.count + 1);
-    for (size_t i = 0; i < reading.count; i++) {
-        manifests->trees[i] = reading.entries[i].tree;
-        manifests->objects[manifests->count++] = reading.entries[i].object;
-    }
+    put_in_order(&reading);
     manifests->unreadable_count = files.unreadable_count;
     free(reading.entries);
     manifest_files_done(&files);
@@ -159,17 +168,16 @@ static enum bundle_state find_bundle(const void *context, struct text name, stru
 
 static void report_texts(struct corefile_manifests *manifests, const struct merged *merged)
 {
-    const struct spot nowhere = {.path = ""};
     for (size_t i = 0; i < manifests->count; i++) {
         const struct merge_outcome *outcome = &merged->outcomes[i];
         const char *object =
             arena_printf(manifests->arena, "DNS %.*s", TEXT_ARGS(manifests->objects[i].name));
         if (outcome->fault_text)
-            report_add_about(manifests->report, REPORT_ERROR, nowhere, object, "Refused",
-                             outcome->fault_text);
-        if (outcome->warning_text)
-            report_add_about(manifests->report, REPORT_WARNING, nowhere, object, "Accepted",
-                             outcome->warning_text);
+            report_add_about(manifests->report, REPORT_ERROR, manifests->places[i], object,
+                             "Refused", outcome->fault_text);
+        if (outcome->warning_text && !manifests->has_warned)
+            report_add_about(manifests->report, REPORT_WARNING, manifests->places[i], object,
+                             "Accepted", outcome->warning_text);
     }
 }
 
@@ -195,7 +203,8 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
         return error_set(err, FAULT_SPEC, NULL,
                          "the manifests have no DNS object of the name " DNS_MAIN_NAME);
     const struct bundles bundles = {manifests, settings->ca_namespace};
-    bool is_openshift = !strcmp(settings->layout, "openshift");
+    bool is_openshift =
+        !strcmp(manifests->layout ? manifests->layout : settings->layout, "openshift");
     bool has_cluster = !settings->corefile_path && strcmp(settings->mode, "file") != 0;
     struct text cluster_ip = text_of(settings->cluster_ip);
     struct merge_settings merge_settings = merge_settings_of(
@@ -211,3 +220,75 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
     report_texts(manifests, out);
     return true;
 }
+
+// ---- check --------------------------------------------------------------------------------------
+
+// What good objects are refused for together: zones of one another, and what the settings say.
+struct judge {
+    const struct invocation *invocation;
+    struct corefile_manifests manifests;
+    struct reading reading;
+};
+
+static void *judge_make(const struct invocation *invocation, struct report *report,
+                        struct error *err)
+{
+    if (!settings_resolve(invocation, &clusterdns_controller, err))
+        return NULL;
+    struct judge *judge = mem_new_of(struct judge);
+    *judge = (struct judge){
+        .invocation = invocation,
+        .manifests = {.arena = invocation->arena, .report = report, .has_warned = true},
+    };
+    judge->reading.manifests = &judge->manifests;
+    return judge;
+}
+
+static void judge_free(void *context)
+{
+    struct judge *judge = context;
+    if (!judge)
+        return;
+    free(judge->reading.entries);
+    free(judge->manifests.config_maps);
+    free(judge);
+}
+
+static void judge_put(void *context, const struct document *document, const char *path)
+{
+    struct judge *judge = context;
+    judge->reading.path = path;
+    if (document->kind == &dns_kind)
+        take_object(&judge->reading, document);
+}
+
+// Fragments are judged without the main object, too: as if it said nothing.
+static void add_main(struct reading *reading)
+{
+    mem_reserve(&reading->entries, &reading->capacity, reading->count + 1);
+    reading->entries[reading->count++] = (struct entry){.object = {.name = TEXT(DNS_MAIN_NAME)}};
+}
+
+static bool has_main(const struct reading *reading)
+{
+    for (size_t i = 0; i < reading->count; i++)
+        if (text_is(reading->entries[i].object.name, DNS_MAIN_NAME))
+            return true;
+    return false;
+}
+
+static void judge_all(void *context)
+{
+    struct error err;
+    struct merged merged;
+    struct judge *judge = context;
+    if (!judge->reading.count)
+        return;
+    if (!has_main(&judge->reading))
+        add_main(&judge->reading);
+    put_in_order(&judge->reading);
+    must(corefile_manifests_merge(&judge->manifests, judge->invocation, &merged, &err));
+}
+
+const struct manifest_judge corefile_judge = {
+    .make = judge_make, .free = judge_free, .put = judge_put, .judge = judge_all};

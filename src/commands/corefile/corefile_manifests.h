@@ -2,6 +2,7 @@
 
 #include "commands/option.h"
 #include "commands/report.h"
+#include "commands/subject.h"
 #include "controllers/clusterdns/merge.h"
 
 // The DNS objects of manifests, put together as `signpost run` would do it.
@@ -11,9 +12,12 @@ struct corefile_manifests {
     struct report *report;        // what is wrong with files and entries
     struct merge_object *objects; // in the order in which their zones count
     const struct value **trees;   // of the same objects, whole
+    struct spot *places;          // of their specs
     size_t count;
     const struct value **config_maps; // whole objects
     size_t config_map_count;
+    const char *layout;      // in place of that of the settings; or NULL
+    bool has_warned;         // warnings are reported elsewhere
     size_t unreadable_count; // files that were told on stderr
 };
 
@@ -25,3 +29,6 @@ void corefile_manifests_read(struct corefile_manifests *manifests, const char *c
 bool corefile_manifests_merge(struct corefile_manifests *manifests,
                               const struct invocation *invocation, struct merged *out,
                               struct error *err);
+
+// Of `signpost check`: objects that are good by themselves, and are refused together.
+extern const struct manifest_judge corefile_judge;

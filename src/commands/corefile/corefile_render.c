@@ -5,17 +5,17 @@
 #include "commands/commands.h"
 #include "commands/corefile/corefile_files.h"
 #include "commands/corefile/corefile_manifests.h"
-#include "commands/print.h"
 #include "dns/corefile/identity.h"
 
 // The Corefile that DNS objects come to, printed or compared with another one.
 
 // Reads and merges; what is wrong is told on stderr. Returns the exit code of a failure, or 0.
-static int take_manifests(const struct invocation *invocation, struct report *report,
-                          struct merged *out)
+static int take_manifests(const struct invocation *invocation, const char *layout,
+                          struct report *report, struct merged *out)
 {
     struct error err;
-    struct corefile_manifests manifests = {.arena = invocation->arena, .report = report};
+    struct corefile_manifests manifests = {
+        .arena = invocation->arena, .report = report, .layout = layout};
     corefile_manifests_read(&manifests, invocation->arguments, invocation->argument_count);
     bool is_merged =
         !manifests.unreadable_count && corefile_manifests_merge(&manifests, invocation, out, &err);
@@ -33,21 +33,33 @@ static int render_run(struct invocation *invocation)
 {
     AUTO_BUFFER text = {0};
     char id[CONFIG_ID_LEN + 1];
-    struct error err;
     struct merged merged;
     struct report report = {.arena = invocation->arena};
     if (!invocation->argument_count)
         return command_fail(2, "give the manifests of the DNS objects, or - for stdin");
-    int code = take_manifests(invocation, &report, &merged);
+    int code = take_manifests(invocation, option_text(invocation, "layout"), &report, &merged);
     size_t errors = report.counts[REPORT_ERROR];
     report_done(&report);
     if (code)
         return code;
     corefile_render(&text, &merged.input, id);
-    if (!print_out(&text, &err))
-        return command_fail(1, "%s", err.text);
-    return errors ? 1 : 0;
+    struct value *tree = value_make(invocation->arena, VALUE_MAP);
+    value_put_text(invocation->arena, tree, "id", id);
+    value_put_text(invocation->arena, tree, "corefile", text.at);
+    code = corefile_print(invocation, &text, tree);
+    return errors ? 1 : code;
 }
+
+static const char *const layouts[] = {"plain", "openshift", NULL};
+
+static const struct option render_rows[] = {
+    {.name = "layout",
+     .type = OPTION_CHOICE,
+     .placeholder = "LAYOUT",
+     .choices = layouts,
+     .doc = "In place of --corefile-layout."},
+    COREFILE_OUTPUT_OPTION,
+};
 
 extern const struct command corefile_render_command;
 const struct command corefile_render_command = {
@@ -58,12 +70,13 @@ const struct command corefile_render_command = {
         "Reads the DNS objects (operator.openshift.io/v1) of manifests, files or folders, and "
         "prints the Corefile that `signpost run` would give a CoreDNS of its own: the object "
         "`default`, and the others as fragments of it. Entries that break a rule are left out and "
-        "told on stderr.\n"
+        "told on stderr. --output json prints a map with the \"id\" and the \"corefile\".\n"
         "\n"
         "Exit code 0: every entry is in it; 1: some are not; 2: there is nothing to print.",
     .examples = "signpost corefile render dns.yaml\n"
-                "signpost corefile render --corefile-layout openshift dns.yaml | \\\n"
+                "signpost corefile render --layout openshift dns.yaml | \\\n"
                 "    signpost corefile check -\n",
+    .groups = {{render_rows, COUNT_OF(render_rows), false}},
     .has_settings = true,
     .run = render_run,
 };
@@ -107,19 +120,50 @@ static void list_lines(struct arena *arena, const struct corefile *corefile, str
         qsort(out->items, out->count, sizeof *out->items, compare_lines);
 }
 
-static void write_difference(struct buffer *out, const struct lines *a, const struct lines *b)
+struct difference {
+    struct arena *arena;
+    struct buffer text;
+    struct value *removed; // lists of lines
+    struct value *added;
+};
+
+static void add_line(struct difference *out, char sign, const char *line)
+{
+    buffer_printf(&out->text, "%c %s\n", sign, line);
+    value_append(sign == '-' ? out->removed : out->added,
+                 value_make_text(out->arena, text_of(line)));
+}
+
+static void compare_sides(struct difference *out, const struct lines *a, const struct lines *b)
 {
     size_t i = 0;
     size_t j = 0;
     while (i < a->count || j < b->count) {
         int order = i == a->count ? 1 : j == b->count ? -1 : strcmp(a->items[i], b->items[j]);
         if (order < 0)
-            buffer_printf(out, "- %s\n", a->items[i]);
+            add_line(out, '-', a->items[i]);
         if (order > 0)
-            buffer_printf(out, "+ %s\n", b->items[j]);
+            add_line(out, '+', b->items[j]);
         i += order <= 0;
         j += order >= 0;
     }
+}
+
+static int print_difference(const struct invocation *invocation, const struct lines *a,
+                            const struct lines *b)
+{
+    struct arena *arena = invocation->arena;
+    struct value *tree = value_make(arena, VALUE_MAP);
+    struct difference difference = {.arena = arena,
+                                    .removed = value_make(arena, VALUE_LIST),
+                                    .added = value_make(arena, VALUE_LIST)};
+    compare_sides(&difference, a, b);
+    value_set(tree, TEXT("removed"), difference.removed);
+    value_set(tree, TEXT("added"), difference.added);
+    bool is_same = !difference.text.len;
+    int code = corefile_print(invocation, &difference.text, tree);
+    buffer_done(&difference.text);
+    return code ? 2 : !is_same;
 }
 
 // The answer of `chaos` is another one with each id; what it says is told by the other lines.
@@ -152,7 +196,6 @@ static int compare(struct invocation *invocation, const struct corefile_file *th
                    const struct merged *merged)
 {
     AUTO_BUFFER rendered = {0};
-    AUTO_BUFFER text = {0};
     char id[CONFIG_ID_LEN + 1];
     struct error err;
     struct lines a = {0};
@@ -161,15 +204,10 @@ static int compare(struct invocation *invocation, const struct corefile_file *th
     const struct corefile_file wanted = {"rendered", buffer_text(&rendered)};
     bool is_read = add_side(invocation->arena, there, &a, &err) &&
                    add_side(invocation->arena, &wanted, &b, &err);
-    if (is_read)
-        write_difference(&text, &a, &b);
+    int code = is_read ? print_difference(invocation, &a, &b) : command_fail(2, "%s", err.text);
     free(a.items);
     free(b.items);
-    if (!is_read)
-        return command_fail(2, "%s", err.text);
-    if (!print_out(&text, &err))
-        return command_fail(2, "%s", err.text);
-    return text.len ? 1 : 0;
+    return code;
 }
 
 static int diff_run(struct invocation *invocation)
@@ -186,7 +224,7 @@ static int diff_run(struct invocation *invocation)
         return command_fail(2, "flag --against is needed: the Corefile to compare with");
     if (!corefile_files_read(&files, against, &file, &err))
         return command_fail(2, "%s", err.text);
-    int code = take_manifests(invocation, &report, &merged);
+    int code = take_manifests(invocation, NULL, &report, &merged);
     report_done(&report);
     return code ? code : compare(invocation, &file, &merged);
 }
@@ -196,6 +234,7 @@ static const struct option diff_rows[] = {
      .type = OPTION_TEXT,
      .placeholder = "FILE",
      .doc = "The Corefile that stands there now."},
+    COREFILE_OUTPUT_OPTION,
 };
 
 extern const struct command corefile_diff_command;
@@ -206,7 +245,8 @@ const struct command corefile_diff_command = {
     .doc = "Prints what the Corefile of --against has and the one that the manifests come to has "
            "not in lines that begin with -, and what only the latter has in lines that begin with "
            "+. A line is a zone, a plugin and its arguments: blanks, comments and the order of "
-           "server blocks do not count, nor does the config id.\n"
+           "server blocks do not count, nor does the config id. --output json prints a map with "
+           "the lists \"removed\" and \"added\" of such lines.\n"
            "\n"
            "Exit code 0: they mean the same; 1: they do not; 2: something cannot be read.",
     .examples = "signpost corefile diff dns.yaml --against Corefile\n",

@@ -1,4 +1,4 @@
-#include "commands/subject.h"
+#include "commands/corefile/corefile_manifests.h"
 
 extern const struct subject corefile_subject;
-const struct subject corefile_subject = {.name = "corefile"};
+const struct subject corefile_subject = {.name = "corefile", .judge = &corefile_judge};

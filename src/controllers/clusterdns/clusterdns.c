@@ -572,6 +572,30 @@ static bool check_addresses(const char *const *items, struct error *err)
     return true;
 }
 
+static bool check_domain(const char *const *items, struct error *err)
+{
+    if (kind_is_name(text_of(items[0])))
+        return true;
+    return error_set(err, FAULT_SPEC, NULL,
+                     "%s must be a domain in lower case without a final dot, such as cluster.local",
+                     items[0]);
+}
+
+static bool check_namespace(const char *const *items, struct error *err)
+{
+    if (kind_is_name(text_of(items[0])) && !strchr(items[0], '.'))
+        return true;
+    return error_set(err, FAULT_SPEC, NULL, "%s must be the name of a namespace", items[0]);
+}
+
+static bool check_ip(const char *const *items, struct error *err)
+{
+    struct dns_address address;
+    if (dns_address_read(text_of(items[0]), &address) && !address.port && items[0][0] != '[')
+        return true;
+    return error_set(err, FAULT_SPEC, NULL, "%s must be an IP address", items[0]);
+}
+
 static const struct controller_setting settings[] = {
     {.name = "corefile-mode",
      .type = SETTING_CHOICE,
@@ -619,6 +643,7 @@ static const struct controller_setting settings[] = {
     {.name = "cluster-domain",
      .type = SETTING_TEXT,
      .placeholder = "DOMAIN",
+     .check = check_domain,
      .doc =
          "Domain of Services and Pods; cluster.local when not given, and none in mode file, where "
          "CoreDNS has no cluster to ask.",
@@ -627,12 +652,14 @@ static const struct controller_setting settings[] = {
      .type = SETTING_TEXT,
      .fallback = "openshift-dns",
      .placeholder = "NAMESPACE",
+     .check = check_namespace,
      .doc = "Namespace of an own CoreDNS.",
      .offset = offsetof(struct clusterdns_settings, dns_namespace)},
     {.name = "ca-namespace",
      .type = SETTING_TEXT,
      .fallback = "openshift-config",
      .placeholder = "NAMESPACE",
+     .check = check_namespace,
      .doc = "Namespace of the ConfigMaps that caBundle names.",
      .offset = offsetof(struct clusterdns_settings, ca_namespace)},
     {.name = "dns-port",
@@ -645,6 +672,7 @@ static const struct controller_setting settings[] = {
     {.name = "dns-cluster-ip",
      .type = SETTING_TEXT,
      .placeholder = "IP",
+     .check = check_ip,
      .doc =
          "Address of the Service of an own CoreDNS. Not given: the tenth of the first network of "
          "Services where networks.config.openshift.io/cluster names one, else as the API server "
@@ -672,6 +700,10 @@ static const struct controller_setting settings[] = {
      .offset = offsetof(struct clusterdns_settings, coredns_addresses)},
 };
 
+// Zones of others, the cluster's own names and CoreDNS's release are what an object is refused for
+// although it breaks no rule by itself.
+static const char *const outward_reasons[] = {"PartiallyAccepted", "Refused", NULL};
+
 const struct controller clusterdns_controller = {
     .name = "clusterdns",
     .reads_own_writes = true,
@@ -680,6 +712,7 @@ const struct controller clusterdns_controller = {
     .inputs = inputs,
     .input_count = COUNT_OF(inputs),
     .decide = decide,
+    .outward_reasons = outward_reasons,
     .rights = rights,
     .workload_account = &clusterdns_account,
     .settings = settings,

@@ -390,21 +390,12 @@ static bool keep_zone(struct merging *merging, const struct dns_server *server,
     return true;
 }
 
-// A name of a refused entry may itself be what makes the file unreadable.
-static bool has_safe_name(const struct dns_server *server)
-{
-    for (size_t i = 0; i < server->name.len; i++)
-        if ((unsigned char)server->name.at[i] < ' ' || server->name.at[i] == 0x7f)
-            return false;
-    return true;
-}
-
 static void refuse_zones(struct merging *merging, const struct dns_server *server,
                          struct dns_server_check *check)
 {
     struct kept kept = {0};
     struct dns_server named = *server;
-    if (!has_safe_name(server))
+    if (dns_has_control(server->name)) // that may be what makes the file unreadable
         named.name = (struct text){0};
     for (size_t i = 0; i < check->zone_count; i++) {
         struct dns_zone *zone = &check->zones[i];
@@ -562,6 +553,15 @@ static const char *text_or_null(struct merging *merging, struct buffer *text)
     return text->len ? arena_copy(merging->arena, text->at, text->len) : NULL;
 }
 
+// What only the main object has.
+static void merge_main(struct merging *merging, const struct dns_spec *spec)
+{
+    struct dns_faults faults = {.arena = merging->arena};
+    merge_root(merging, &spec->resolvers);
+    dns_check_cache(&spec->cache, "spec.cache", &faults);
+    report_faults(merging, &faults);
+}
+
 static void merge_object(struct merging *merging, const struct merge_object *object, bool is_main)
 {
     merging->object = object;
@@ -571,7 +571,7 @@ static void merge_object(struct merging *merging, const struct merge_object *obj
     for (size_t i = 0; i < object->spec.server_count; i++)
         merge_server(merging, &object->spec.servers[i]);
     if (is_main)
-        merge_root(merging, &object->spec.resolvers);
+        merge_main(merging, &object->spec);
     merging->outcome->fault_text = text_or_null(merging, &merging->faults);
     merging->outcome->warning_text = text_or_null(merging, &merging->warnings);
 }

@@ -176,6 +176,15 @@ static void find_version(struct reconcile *reconcile)
 }
 
 // The Service's address is what Pods ask.
+static void add_cluster_ip(struct reconcile *reconcile, struct text ip)
+{
+    for (size_t i = 0; i < reconcile->cluster_ip_count; i++)
+        if (text_equal(reconcile->cluster_ips[i], ip))
+            return;
+    if (ip.len && reconcile->cluster_ip_count < CLUSTER_IPS_MAX)
+        reconcile->cluster_ips[reconcile->cluster_ip_count++] = ip;
+}
+
 static void find_cluster_ip(struct reconcile *reconcile)
 {
     struct service service;
@@ -186,8 +195,12 @@ static void find_cluster_ip(struct reconcile *reconcile)
     if (!seen)
         return;
     service_unpack(object_spec(seen), &service);
-    if (!text_is(service.cluster_ip, "None"))
-        reconcile->cluster_ip = service.cluster_ip;
+    if (text_is(service.cluster_ip, "None"))
+        return;
+    reconcile->cluster_ip = service.cluster_ip;
+    add_cluster_ip(reconcile, service.cluster_ip);
+    value_each (ip, value_list_at(read_tree(reconcile, service.spec), "clusterIPs"))
+        add_cluster_ip(reconcile, value_text(ip));
 }
 
 void use_mode(struct reconcile *reconcile, enum mode mode)

@@ -98,11 +98,18 @@ void find_placement(struct reconcile *reconcile)
     const struct input_objects *nodes = &reconcile->in->inputs[INPUT_NODES];
     bool is_given =
         value_count(reconcile->spec.node_selector) || value_count(reconcile->spec.tolerations);
+    struct dns_faults faults = {.arena = reconcile->arena};
+    const struct dns_fault *fault = dns_check_placement(&reconcile->spec, &faults);
     reconcile->placement = wanted_placement(reconcile);
-    if (!is_given || !nodes->is_synced || nodes->unreadable || !nodes->count ||
-        has_node(reconcile, &reconcile->placement))
+    if (!fault && (!is_given || !nodes->is_synced || nodes->unreadable || !nodes->count ||
+                   has_node(reconcile, &reconcile->placement)))
         return;
     reconcile->placement = placement_before(reconcile);
+    if (fault) {
+        reconcile->placement_fault = arena_printf(
+            reconcile->arena, "%s %s, so CoreDNS stays where it runs", fault->path, fault->text);
+        return;
+    }
     reconcile->placement_fault = "spec.nodePlacement: no node that takes Pods has these labels and "
                                  "only these taints, so CoreDNS stays where it runs";
 }

@@ -31,7 +31,7 @@
 // DaemonSet, Service and ConfigMap of an own CoreDNS.
 #define WORKLOAD_NAME "dns-" DNS_MAIN_NAME
 
-enum { CONFIG_OCTETS_MAX = 900 * 1024 };
+enum { CONFIG_OCTETS_MAX = 900 * 1024, CLUSTER_IPS_MAX = 2 };
 
 enum clusterdns_input {
     INPUT_DNSES,
@@ -105,6 +105,8 @@ struct reconcile {
     struct corefile
         *earlier; // what an earlier mode wrote, until there is something of ours; or NULL
     struct text cluster_ip;
+    struct text cluster_ips[CLUSTER_IPS_MAX]; // that one, and the one of the other family
+    size_t cluster_ip_count;
     bool has_version;
     struct coredns_version version;
     struct merge_object *objects;

@@ -152,8 +152,8 @@ static struct merge_settings settings_of(struct reconcile *reconcile)
     struct merge_settings settings =
         merge_settings_of(reconcile->settings, is_openshift ? COREFILE_OPENSHIFT : COREFILE_PLAIN,
                           reconcile->mode != MODE_FILE);
-    settings.context.cluster_ips = &reconcile->cluster_ip;
-    settings.context.cluster_ip_count = reconcile->cluster_ip.len > 0;
+    settings.context.cluster_ips = reconcile->cluster_ips;
+    settings.context.cluster_ip_count = reconcile->cluster_ip_count;
     settings.context.has_version = reconcile->has_version;
     settings.context.version = reconcile->version;
     settings.bundles = (struct merge_bundles){

@@ -1017,7 +1017,7 @@ static void an_entry_that_coredns_would_refuse_costs_itself_alone(void **state)
     const struct value *list = value_find(status_of(DNS_MAIN_NAME), "forwarders");
     assert_true(text_is(value_text_at(list->first, "state"), "Refused"));
     assert_true(text_is(value_text_at(list->first, "reason"), "InvalidOption"));
-    assert_true(text_starts(value_text_at(list->first, "message"), "spec.servers[1]: "));
+    assert_true(text_starts(value_text_at(list->first, "message"), "spec.servers[1].forward"));
     assert_true(text_is(value_text_at(list->first->next, "state"), "LastGood"));
 }
 
@@ -1029,7 +1029,7 @@ static void put_large_entry(struct buffer *out, size_t number)
                   "'options':{'except':[",
                   number ? "," : "", number);
     for (size_t i = 0; i < 1500; i++)
-        buffer_printf(out, "%s'%0200zu.example'", i ? "," : "", i);
+        buffer_printf(out, "%s'%050zu.%050zu.%050zu.%050zu.example'", i ? "," : "", i, i, i, i);
     buffer_add_text(out, "]}}}");
 }
 
@@ -1169,6 +1169,11 @@ static void a_placement_that_no_node_meets_is_not_taken(void **state)
          false},
         {"'nodeSelector':{'pool':'infra'},'tolerations':[{'operator':'Exists'}]", true},
         {"'nodeSelector':{'pool':'drained'}", false},
+        // Pods that an API server refuses.
+        {"'nodeSelector':{'disk':'ssd'},'tolerations':[{'key':'a','operator':'Exists','value':"
+         "'b'}]",
+         false},
+        {"'nodeSelector':{'disk':'ssd'},'tolerations':[{'value':'b'}]", false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         tear_down(state);

@@ -176,6 +176,45 @@ static void an_entry_that_turns_bad_keeps_what_is_live(void **state)
     assert_string_equal(corefile_of(&after), text);
 }
 
+static const char *find_fault_of_b(void *context, const struct corefile_entry *entry,
+                                   enum reason *reason)
+{
+    (void)context;
+    *reason = REASON_INVALID_OPTION;
+    return text_is(entry->zones[0], "b.example") ? "CoreDNS would refuse the entry" : NULL;
+}
+
+static void an_entry_that_coredns_would_refuse_leaves_the_others(void **state)
+{
+    (void)state;
+    struct merge_settings settings = settings_of();
+    settings.entry_fault = find_fault_of_b;
+    struct merge_object object =
+        object_of("default", "'servers':[" SERVER("'a.example'", "'192.0.2.1'") "," SERVER(
+                                 "'b.example'", "'192.0.2.2'") "]");
+    struct merged merged = merge_all(&settings, &object, 1);
+    assert_string_equal(forwarders_of(&merged),
+                        "a.example Serving  default spec.servers[0].zones[0]\n"
+                        "b.example Refused InvalidOption default spec.servers[1].zones[0]\n");
+    assert_string_equal(merged.outcomes[0].fault_text,
+                        "spec.servers[1]: CoreDNS would refuse the entry");
+}
+
+// As the rules for an object by itself say it.
+static void a_time_of_the_cache_that_cannot_be_read_is_told(void **state)
+{
+    (void)state;
+    const struct merge_settings settings = settings_of();
+    struct merge_object objects[] = {
+        object_of("default", "'cache':{'positiveTTL':'soon','negativeTTL':'1.5s'}"),
+        object_of("team", "'cache':{'positiveTTL':'soon'}")};
+    struct merged merged = merge_all(&settings, objects, 2);
+    assert_non_null(strstr(merged.outcomes[0].fault_text,
+                           "spec.cache.positiveTTL: must be a duration such as 90s"));
+    assert_null(merged.outcomes[1].fault_text);
+    assert_non_null(strstr(corefile_of(&merged), "cache 900 {\n        denial 9984 2\n"));
+}
+
 static void a_zone_without_its_entry_is_gone(void **state)
 {
     (void)state;
@@ -317,6 +356,8 @@ int main(void)
         UNIT(two_bad_entries_leave_the_others),
         UNIT(a_zone_belongs_to_the_first_object_that_names_it),
         UNIT(an_entry_that_turns_bad_keeps_what_is_live),
+        UNIT(an_entry_that_coredns_would_refuse_leaves_the_others),
+        UNIT(a_time_of_the_cache_that_cannot_be_read_is_told),
         UNIT(a_zone_without_its_entry_is_gone),
         UNIT(resolvers_are_written_once_each_and_in_upper_case),
         UNIT(refused_resolvers_keep_the_last_good_ones),

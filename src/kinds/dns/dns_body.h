@@ -13,10 +13,13 @@ void dns_check_policy(struct text policy, const char *path, struct dns_faults *f
 void dns_check_protocol(struct text protocol, const char *path, struct dns_faults *faults);
 void dns_check_transport(const struct dns_transport *transport, const char *path,
                          struct dns_faults *faults);
-// Durations that can't be read.
-void dns_check_cache(const struct dns_cache *cache, const char *path, struct dns_faults *faults);
 // Text that can't stand in a Corefile. False: it was reported.
 bool dns_check_text(struct text text, const char *path, struct dns_faults *faults);
+// A name of the DNS, or a network, which CoreDNS takes as an argument.
+void dns_check_domain(struct text text, const char *path, struct dns_faults *faults);
+// An address, whatever is wrong with the port behind it.
+bool dns_names_ip(struct text text);
+extern const char dns_tls_needs_ip[];
 // The first fault from `from` on that is no warning, or NULL.
 const struct dns_fault *dns_first_error(const struct dns_faults *faults, size_t from);
 bool dns_is_tls(const struct dns_transport *transport);

@@ -72,7 +72,7 @@ static size_t plain_len(struct text text)
     return len;
 }
 
-static bool has_control(struct text text)
+bool dns_has_control(struct text text)
 {
     struct text rest = text;
     while (true) {
@@ -98,7 +98,7 @@ static bool is_safe(struct text text)
     bool has_mark = false;
     for (size_t i = 0; i < text.len; i++)
         has_mark |= is_mark(text.at[i]);
-    return !has_mark && !has_control(text);
+    return !has_mark && !dns_has_control(text);
 }
 
 bool dns_check_text(struct text text, const char *path, struct dns_faults *faults)
@@ -113,7 +113,7 @@ bool dns_check_text(struct text text, const char *path, struct dns_faults *fault
 
 static void check_name(struct text name, const char *path, struct dns_faults *faults)
 {
-    if (has_control(name))
+    if (dns_has_control(name))
         dns_add_fault(faults, REASON_UNSAFE_TEXT, path,
                       "must have no control character or line break");
 }
@@ -126,11 +126,11 @@ static bool is_one_of(struct text text, const char *const *words)
     return false;
 }
 
-// An absent or empty text is the default.
+// An absent text is the default.
 static void check_choice(struct text text, const char *const *words, const char *which,
                          enum reason reason, const char *path, struct dns_faults *faults)
 {
-    if (text.len && !is_one_of(text, words))
+    if (text.at && !is_one_of(text, words))
         dns_add_fault(faults, reason, path, "must be %s", which);
 }
 
@@ -144,7 +144,7 @@ void dns_check_policy(struct text policy, const char *path, struct dns_faults *f
 
 void dns_check_protocol(struct text protocol, const char *path, struct dns_faults *faults)
 {
-    static const char *const protocols[] = {"TCP", NULL};
+    static const char *const protocols[] = {"TCP", "", NULL};
     check_choice(protocol, protocols, "TCP or empty", REASON_INVALID_PROTOCOL_STRATEGY,
                  join_path(faults, path, "protocolStrategy"), faults);
 }
@@ -153,12 +153,19 @@ void dns_check_protocol(struct text protocol, const char *path, struct dns_fault
 
 static bool read_ip(struct text text, int family, struct dns_address *out)
 {
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff}; // RFC 4291 2.5.5.2
     char copy[ADDRESS_LEN_MAX + 1] = "";
     if (!text.len || text.len > ADDRESS_LEN_MAX || memchr(text.at, '\0', text.len))
         return false;
     memcpy(copy, text.at, text.len);
     out->len = family == AF_INET ? 4 : 16;
-    return inet_pton(family, copy, out->octets) == 1;
+    if (inet_pton(family, copy, out->octets) != 1)
+        return false;
+    if (out->len == 16 && memcmp(out->octets, mapped, sizeof mapped) == 0) {
+        out->len = 4;
+        memmove(out->octets, out->octets + sizeof mapped, out->len);
+    }
+    return true;
 }
 
 static bool read_port(struct text text, uint16_t *out)
@@ -196,6 +203,18 @@ bool dns_address_read(struct text text, struct dns_address *out)
            read_port(port, &out->port);
 }
 
+bool dns_names_ip(struct text text)
+{
+    struct dns_address address;
+    struct text host = text;
+    const char *end = text.len ? memrchr(text.at, text.at[0] == '[' ? ']' : ':', text.len) : NULL;
+    if (end)
+        host = (struct text){text.at, (size_t)(end - text.at)};
+    return dns_address_read(text, &address) || read_ip(host, AF_INET, &address) ||
+           (text_starts(host, "[") &&
+            read_ip((struct text){host.at + 1, host.len - 1}, AF_INET6, &address));
+}
+
 static bool is_same_ip(const struct dns_address *a, const struct dns_address *b)
 {
     return a->len == b->len && memcmp(a->octets, b->octets, a->len) == 0;
@@ -209,7 +228,13 @@ static bool is_unspecified(const struct dns_address *address)
 
 static bool is_multicast(const struct dns_address *address)
 {
-    return address->len == 4 ? address->octets[0] >= 224 : address->octets[0] == 0xff;
+    return address->len == 4 ? address->octets[0] >> 4 == 0xe : address->octets[0] == 0xff;
+}
+
+static bool is_broadcast(const struct dns_address *address)
+{
+    static const unsigned char all[4] = {0xff, 0xff, 0xff, 0xff};
+    return address->len == 4 && memcmp(address->octets, all, sizeof all) == 0;
 }
 
 const char *dns_address_fault(const struct dns_address *address, const struct dns_context *context,
@@ -218,7 +243,7 @@ const char *dns_address_fault(const struct dns_address *address, const struct dn
     *reason = REASON_INVALID_UPSTREAM;
     if (is_unspecified(address))
         return "is the unspecified address, which no name server has";
-    if (is_multicast(address))
+    if (is_multicast(address) || is_broadcast(address))
         return "is a multicast or broadcast address, which no name server has";
     for (size_t i = 0; i < context->cluster_ip_count; i++) {
         struct dns_address ip;
@@ -230,6 +255,9 @@ const char *dns_address_fault(const struct dns_address *address, const struct dn
     return NULL;
 }
 
+const char dns_tls_needs_ip[] =
+    "Only IP addresses are allowed when configuring TLS as the DNS Transport";
+
 static void refuse_upstream(const struct dns_forward *forward, size_t at, const char *path,
                             const struct dns_context *context, struct dns_faults *faults)
 {
@@ -239,10 +267,8 @@ static void refuse_upstream(const struct dns_forward *forward, size_t at, const 
     if (!dns_check_text(text, path, faults))
         return;
     if (!dns_address_read(text, &address)) {
-        if (dns_is_tls(&forward->transport))
-            dns_add_fault(faults, REASON_TLS_NON_IP, path,
-                          "Only IP addresses are allowed when configuring TLS as the DNS "
-                          "Transport");
+        if (dns_is_tls(&forward->transport) && !dns_names_ip(text))
+            dns_add_fault(faults, REASON_TLS_NON_IP, path, "%s", dns_tls_needs_ip);
         else
             dns_add_fault(faults, REASON_INVALID_UPSTREAM, path,
                           "%.*s must be an IP address, IPv4:PORT or [IPv6]:PORT, with a port of 1 "
@@ -307,17 +333,20 @@ static bool is_server_name(struct text name)
 static void check_tls(const struct dns_transport *transport, const char *path,
                       struct dns_faults *faults)
 {
+    const char *name_path = join_path(faults, path, "tls.serverName");
+    const char *bundle_path = join_path(faults, path, "tls.caBundle.name");
     if (!transport->server_name.len)
         dns_add_fault(faults, REASON_TLS_SERVER_NAME_MISSING, path,
                       "transportConfig requires a serverName when transport is TLS")
             ->status_text =
             "The ServerName field is mandatory when configuring TLS as the DNS Transport";
-    else if (!is_server_name(transport->server_name))
-        dns_add_fault(faults, REASON_INVALID_TRANSPORT, join_path(faults, path, "tls.serverName"),
+    else if (dns_check_text(transport->server_name, name_path, faults) &&
+             !is_server_name(transport->server_name))
+        dns_add_fault(faults, REASON_INVALID_TRANSPORT, name_path,
                       "must be a DNS name (RFC 1123) of at most %d octets", SERVER_NAME_MAX);
-    if (transport->bundle.len && !kind_is_name(transport->bundle))
-        dns_add_fault(faults, REASON_CA_BUNDLE_INVALID,
-                      join_path(faults, path, "tls.caBundle.name"),
+    if (dns_check_text(transport->bundle, bundle_path, faults) && transport->bundle.len &&
+        !kind_is_name(transport->bundle))
+        dns_add_fault(faults, REASON_CA_BUNDLE_INVALID, bundle_path,
                       "must be the name of a ConfigMap");
 }
 
@@ -393,17 +422,20 @@ static void check_options(const struct dns_server *server, const struct dns_cont
     const struct dns_forward *forward = &server->forward;
     const char *path = join_path(faults, server->path, "forwardPlugin.options");
     const char *health = join_path(faults, path, "healthCheck");
+    const char *concurrent = join_path(faults, path, "maxConcurrent");
     for (size_t i = 0; i < forward->except_count; i++)
-        dns_check_text(forward->except[i], arena_printf(faults->arena, "%s.except[%zu]", path, i),
-                       faults);
+        dns_check_domain(forward->except[i], arena_printf(faults->arena, "%s.except[%zu]", path, i),
+                         faults);
     check_duration(forward->expire, join_path(faults, path, "expire"), faults);
     check_number(forward->has_max_fails, forward->max_fails, join_path(faults, path, "maxFails"),
                  faults);
-    check_number(forward->has_max_concurrent, forward->max_concurrent,
-                 join_path(faults, path, "maxConcurrent"), faults);
-    check_duration(forward->health_interval, join_path(faults, health, "interval"), faults);
-    if (forward->health_domain.at)
-        dns_check_text(forward->health_domain, join_path(faults, health, "domain"), faults);
+    check_number(forward->has_max_concurrent, forward->max_concurrent, concurrent, faults);
+    if (forward->has_max_concurrent)
+        check_since((struct coredns_version){1, 6, 8}, concurrent, context, faults);
+    if (forward->health_interval.len)
+        check_duration(forward->health_interval, join_path(faults, health, "interval"), faults);
+    if (forward->health_domain.len)
+        dns_check_domain(forward->health_domain, join_path(faults, health, "domain"), faults);
     if (forward->has_health_check && !forward->health_interval.len)
         dns_add_fault(faults, REASON_INVALID_OPTION, join_path(faults, health, "interval"),
                       "must say how often upstreams are checked, such as 0.5s");

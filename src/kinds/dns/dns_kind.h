@@ -154,6 +154,12 @@ void dns_check_server(const struct dns_server *server, const struct dns_context 
 const struct dns_fault *dns_check_resolvers(const struct dns_resolvers *resolvers,
                                             const struct dns_context *context,
                                             struct dns_faults *faults);
+// A control character or a line break, of Unicode, too.
+bool dns_has_control(struct text text);
+// Durations that can't be read; the default stands in for them.
+void dns_check_cache(const struct dns_cache *cache, const char *path, struct dns_faults *faults);
+// The first fault for which no Pod could have the nodeSelector and the tolerations, or NULL.
+const struct dns_fault *dns_check_placement(const struct dns_spec *spec, struct dns_faults *faults);
 // Reports that another entry, which `winner` describes, has the zone already.
 void dns_report_duplicate(struct dns_zone *zone, const char *winner, struct dns_faults *faults);
 
@@ -175,7 +181,8 @@ struct dns_address {
     size_t len;    // 4 or 16
     uint16_t port; // 0: none given
 };
-// "IP", "IPv4:port", "[IPv6]" or "[IPv6]:port".
+// "IP", "IPv4:port", "[IPv6]" or "[IPv6]:port". An IPv6 address that stands for one of IPv4 is
+// that.
 bool dns_address_read(struct text text, struct dns_address *out);
 
 // A duration of the API in whole seconds, half up; `fallback_s` where it is absent, unreadable or

@@ -2,7 +2,7 @@
 
 // upstreamResolvers, and an object as a whole.
 
-enum { UPSTREAMS_MAX = 15, PORT_MAX = 65535, DNS_PORT = 53 };
+enum { UPSTREAMS_MAX = 15, PORT_MAX = 65535, DNS_PORT = 53, SERVICE_NAME_MAX = 15 };
 
 static bool is_system(const struct dns_upstream *upstream)
 {
@@ -18,7 +18,7 @@ static void check_system(const struct dns_upstream *upstream, const char *path,
                       "of type SystemResolvConf must have neither address nor port");
 }
 
-static void check_network(const struct dns_upstream *upstream, const char *path,
+static void check_network(const struct dns_upstream *upstream, bool is_tls, const char *path,
                           const struct dns_context *context, struct dns_faults *faults)
 {
     struct dns_address address;
@@ -34,7 +34,10 @@ static void check_network(const struct dns_upstream *upstream, const char *path,
         return;
     if (!dns_address_read(upstream->address, &address) || address.port ||
         text_starts(upstream->address, "[")) {
-        dns_add_fault(faults, REASON_INVALID_UPSTREAM, address_path, "must be an IP address");
+        if (is_tls && !dns_names_ip(upstream->address))
+            dns_add_fault(faults, REASON_TLS_NON_IP, address_path, "%s", dns_tls_needs_ip);
+        else
+            dns_add_fault(faults, REASON_INVALID_UPSTREAM, address_path, "must be an IP address");
         return;
     }
     const char *fault = dns_address_fault(&address, context, &reason);
@@ -45,7 +48,7 @@ static void check_network(const struct dns_upstream *upstream, const char *path,
                       "must be 1 to %d", PORT_MAX);
 }
 
-static void check_upstream(const struct dns_upstream *upstream, const char *path,
+static void check_upstream(const struct dns_upstream *upstream, bool is_tls, const char *path,
                            const struct dns_context *context, struct dns_faults *faults)
 {
     if (!upstream->type.at)
@@ -54,7 +57,7 @@ static void check_upstream(const struct dns_upstream *upstream, const char *path
     else if (is_system(upstream))
         check_system(upstream, path, faults);
     else if (text_is(upstream->type, "Network"))
-        check_network(upstream, path, context, faults);
+        check_network(upstream, is_tls, path, context, faults);
     else
         dns_add_fault(faults, REASON_INVALID_UPSTREAM, arena_printf(faults->arena, "%s.type", path),
                       "must be SystemResolvConf or Network");
@@ -84,7 +87,7 @@ const struct dns_fault *dns_check_resolvers(const struct dns_resolvers *resolver
         dns_add_fault(faults, REASON_TOO_MANY_UPSTREAMS, "spec.upstreamResolvers.upstreams",
                       "has %zu servers; %d are the most", resolvers->upstream_count, UPSTREAMS_MAX);
     for (size_t i = 0; i < resolvers->upstream_count; i++)
-        check_upstream(&resolvers->upstreams[i],
+        check_upstream(&resolvers->upstreams[i], dns_is_tls(&resolvers->transport),
                        arena_printf(faults->arena, "%s.upstreams[%zu]", path, i), context, faults);
     dns_check_policy(resolvers->policy, path, faults);
     dns_check_protocol(resolvers->protocol, path, faults);
@@ -118,6 +121,33 @@ static void check_servers(const struct dns_spec *spec, const struct dns_context 
     }
 }
 
+// RFC 6335 5.1.
+static bool is_service_name(struct text name)
+{
+    bool has_letter = false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = (char)(name.at[i] | 0x20);
+        bool is_letter = c >= 'a' && c <= 'z';
+        bool is_digit = name.at[i] >= '0' && name.at[i] <= '9';
+        bool is_inner = i > 0 && i + 1 < name.len && name.at[i - 1] != '-';
+        if (!is_letter && !is_digit && !(name.at[i] == '-' && is_inner))
+            return false;
+        has_letter |= is_letter;
+    }
+    return has_letter && name.len <= SERVICE_NAME_MAX;
+}
+
+// OpenShift asks for such a name and takes any, so whoever writes another one is told, and nobody
+// else.
+static void warn_of_name(const struct dns_server *server, struct findings *findings)
+{
+    if (server->is_plugin || !server->name.len || is_service_name(server->name))
+        return;
+    findings_add(findings, FINDING_WARNING, arena_printf(findings->arena, "%s.name", server->path),
+                 "is no service name of RFC 6335 (at most %d letters, digits and single hyphens)",
+                 SERVICE_NAME_MAX);
+}
+
 void dns_validate(const struct value *object, struct findings *findings)
 {
     static const struct dns_context alone = {0};
@@ -127,10 +157,13 @@ void dns_validate(const struct value *object, struct findings *findings)
     check_servers(&spec, &alone, &faults);
     (void)dns_check_resolvers(&spec.resolvers, &alone, &faults);
     dns_check_cache(&spec.cache, "spec.cache", &faults);
+    (void)dns_check_placement(&spec, &faults);
     for (size_t i = 0; i < faults.count; i++) {
         const struct dns_fault *fault = &faults.items[i];
         bool is_error = !fault->is_warning || fault->is_refused_when_written;
         findings_add(findings, is_error ? FINDING_ERROR : FINDING_WARNING, fault->path, "%s",
                      fault->text);
     }
+    for (size_t i = 0; i < spec.server_count; i++)
+        warn_of_name(&spec.servers[i], findings);
 }

@@ -86,6 +86,31 @@ static const char *a_labels_of(struct arena *arena, struct text zone)
     return arena_copy(arena, out.at, out.len - 1);
 }
 
+static bool is_network(struct text zone)
+{
+    return zone.len && memchr(zone.at, '/', zone.len) != NULL;
+}
+
+static bool is_domain(struct arena *arena, struct text text)
+{
+    static const struct dname root = {(const uint8_t *)"", 1};
+    uint8_t octets[DNAME_MAX];
+    struct dname name;
+    struct error err;
+    const struct text *zones;
+    size_t count;
+    if (is_network(text))
+        return corefile_reverse_zones(arena, text, &zones, &count);
+    return is_ascii(text) && dname_read(text, &root, DNAME_OF_OBJECT, octets, &name, &err);
+}
+
+void dns_check_domain(struct text text, const char *path, struct dns_faults *faults)
+{
+    if (dns_check_text(text, path, faults) && !is_domain(faults->arena, text))
+        dns_add_fault(faults, REASON_INVALID_OPTION, path,
+                      "must be a domain name, with A-labels for letters that are not ASCII");
+}
+
 // ---- rules --------------------------------------------------------------------------------------
 
 struct zone_fault {
@@ -96,6 +121,8 @@ struct zone_fault {
 static struct zone_fault form_fault(struct arena *arena, struct text zone)
 {
     const char *better = is_ascii(zone) ? NULL : a_labels_of(arena, zone);
+    if (better && !is_subdomain(text_of(better)))
+        better = NULL;
     if (text_is(zone, "."))
         return (struct zone_fault){REASON_ROOT_ZONE,
                                    "the root zone is forwarded by spec.upstreamResolvers"};
@@ -209,11 +236,6 @@ static struct dns_zone *add_zone(struct dns_server_check *out, size_t *capacity,
     arena_reserve(arena, &out->zones, capacity, out->zone_count + 1);
     out->zones[out->zone_count] = zone;
     return &out->zones[out->zone_count++];
-}
-
-static bool is_network(struct text zone)
-{
-    return memchr(zone.at, '/', zone.len) != NULL;
 }
 
 static void add_network(struct dns_server_check *out, size_t *capacity, struct dns_zone zone,

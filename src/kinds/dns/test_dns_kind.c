@@ -61,6 +61,8 @@ static const char *admission_errors_of(const struct value *object)
     return arena_copy(arena, out.at, out.len);
 }
 
+#define LABEL_61 "abcdefghijklmnopqrstuvwxyz-abcdefghijklmnopqrstuvwxyz-0123456"
+#define LABEL_63 LABEL_61 "89"
 #define GOOD "'forwardPlugin':{'upstreams':['192.0.2.53']}"
 #define ZONED "'zones':['corp.example']"
 
@@ -81,12 +83,27 @@ static const struct rule {
     {"'zones':['']," GOOD, "InvalidZone "},
     {"'zones':['abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijkl.example']," GOOD,
      "InvalidZone "},
-    {"'zones':['b\xc3\xbc"
-     "cher.example']," GOOD,
+    {"'zones':['B\xc3\x9c"
+     "cher.example.']," GOOD,
      "InvalidZone spec.servers[0].zones[0] must be written with A-labels: xn--bcher-kva.example\n"},
+    {"'zones':['*.b\xc3\xbc.example']," GOOD, // whose A-labels would be refused as well
+     "InvalidZone spec.servers[0].zones[0] *.b\xc3\xbc.example is no zone"},
+    {"'zones':['_\xc3\xbc.example']," GOOD,
+     "InvalidZone spec.servers[0].zones[0] _\xc3\xbc.example is no zone"},
+    {"'zones':['a\xe3\x80\x82" // U+3002
+     "example']," GOOD,
+     "InvalidZone "},
+    {"'zones':['a..']," GOOD, "InvalidZone "},
+    {"'zones':['a.example:53']," GOOD, "InvalidZone "},
+    {"'zones':['" LABEL_63 "." LABEL_63 "." LABEL_63 "." LABEL_61 ".']," GOOD, ""},
+    {"'zones':['" LABEL_63 "." LABEL_63 "." LABEL_63 "." LABEL_61 "a']," GOOD, "InvalidZone "},
     {"'zones':['Corp.EXAMPLE.']," GOOD, ""},
     // 3
     {"'zones':['10.0.0.0/23','2001:db8::/32']," GOOD, ""},
+    {"'zones':['10.0.0.0/20','10.1.0.16/28','2001:DB8::/61','2001:db8::/65']," GOOD, ""},
+    {"'zones':['10.0.0.0/25']," GOOD, "InvalidZone "},
+    {"'zones':['0.0.0.0/0']," GOOD, "ShadowsCluster "},
+    {"'zones':['::/0']," GOOD, "ShadowsCluster "},
     {"'zones':['10.0.0.0/33']," GOOD, "InvalidZone spec.servers[0].zones[0] 10.0.0.0/33 is no"},
     {"'zones':['10.0.0.0/19']," GOOD,
      "InvalidZone spec.servers[0].zones[0] 10.0.0.0/19 comes to 32 reverse zones; 16 are"},
@@ -140,10 +157,21 @@ static const struct rule upstream_rules[] = {
     {UPSTREAM("/etc/resolv.conf"), REFUSED_UPSTREAM},
     {UPSTREAM("tls://192.0.2.1"), REFUSED_UPSTREAM},
     {UPSTREAM(""), REFUSED_UPSTREAM},
+    {UPSTREAM("192.0.2.01"), REFUSED_UPSTREAM},
+    {UPSTREAM("192.0.2.1:+53"), REFUSED_UPSTREAM},
+    {UPSTREAM("[2001:db8::1]:0"), REFUSED_UPSTREAM},
     {UPSTREAM("fe80::1%eth0"), "UnsafeText "},
     // 11
     {UPSTREAM("172.30.0.10:53"), "UpstreamLoop spec.servers[0].forwardPlugin.upstreams[0] 172.30"},
     {UPSTREAM("[fd02:0::a]"), "UpstreamLoop "},
+    {UPSTREAM("::ffff:172.30.0.10"), "UpstreamLoop "},
+    {UPSTREAM("[::ffff:ac1e:a]:53"), "UpstreamLoop "},
+    {UPSTREAM("::ffff:0.0.0.0"), REFUSED_UPSTREAM},
+    {UPSTREAM("::ffff:224.0.0.1"), REFUSED_UPSTREAM},
+    {UPSTREAM("::ffff:192.0.2.1"), ""},
+    {UPSTREAM("239.255.255.255"), REFUSED_UPSTREAM},
+    {UPSTREAM("255.255.255.255"), REFUSED_UPSTREAM},
+    {UPSTREAM("240.0.0.53"), ""},
     {UPSTREAM("0.0.0.0"), REFUSED_UPSTREAM "0.0.0.0 is the unspecified"},
     {UPSTREAM("::"), REFUSED_UPSTREAM},
     {UPSTREAM("224.0.0.1"), REFUSED_UPSTREAM "224.0.0.1 is a multicast"},
@@ -151,10 +179,21 @@ static const struct rule upstream_rules[] = {
     // 12
     {ZONED ",'forwardPlugin':{'upstreams':['192.0.2.53'],'policy':'random'}",
      "InvalidPolicy spec.servers[0].forwardPlugin.policy must be Random, RoundRobin or"},
+    {ZONED ",'forwardPlugin':{'upstreams':['192.0.2.53'],'policy':''}", "InvalidPolicy "},
+    {ZONED ",'forwardPlugin':{'upstreams':['192.0.2.53'],'policy':null}", ""},
+    {ZONED ",'forwardPlugin':{'upstreams':['192.0.2.53'],'protocolStrategy':''}", ""},
+    {ZONED ",'forwardPlugin':{'upstreams':['192.0.2.53'],'protocolStrategy':'tcp'}",
+     "InvalidProtocolStrategy "},
     {ZONED ",'forwardPlugin':{'upstreams':['192.0.2.53'],'protocolStrategy':'UDP'}",
      "InvalidProtocolStrategy spec.servers[0].forwardPlugin.protocolStrategy must be TCP"},
     // 13
     {"'name':'a\\nb'," ZONED "," GOOD, "UnsafeText spec.servers[0].name must have no control"},
+    {"'name':'a\xe2\x80\xa8" // U+2028
+     "b'," ZONED "," GOOD,
+     "UnsafeText "},
+    {"'name':'a\xc2\x85" // U+0085
+     "b'," ZONED "," GOOD,
+     "UnsafeText "},
     {"'name':'for {people} #1'," ZONED "," GOOD, ""},
     {"'zones':['a.example {']," GOOD, "UnsafeText spec.servers[0].zones[0] must have no blank"},
     {"'zones':['{$HOME}.example']," GOOD, "UnsafeText "},
@@ -178,12 +217,32 @@ static const struct rule forward_rules[] = {
      " transportConfig requires a serverName when transport is TLS\n"},
     {FORWARD("'transportConfig':{'transport':'TLS','tls':{'serverName':'a_b'}}"),
      "InvalidTransport " TRANSPORT ".tls.serverName must be a DNS name"},
+    {FORWARD("'transportConfig':{'transport':'TLS','tls':{'serverName':''}}"),
+     "TLSServerNameMissing "},
+    {FORWARD("'transportConfig':{'transport':'TLS','tls':{'serverName':'a.example.'}}"),
+     "InvalidTransport "},
+    {FORWARD("'transportConfig':{'transport':'TLS','tls':{'serverName':'a\\n}'}}"),
+     "UnsafeText " TRANSPORT ".tls.serverName must have no blank"},
+    {FORWARD("'transportConfig':{'transport':'TLS','tls':{'serverName':'a','caBundle':{"
+             "'name':'x y'}}}"),
+     "UnsafeText " TRANSPORT ".tls.caBundle.name "},
+    {FORWARD("'transportConfig':{'transport':'TLS','tls':{'serverName':'a','caBundle':{"
+             "'name':'../x'}}}"),
+     "CABundleInvalid " TRANSPORT ".tls.caBundle.name must be the name of a ConfigMap"},
     // 16
     {ZONED ",'forwardPlugin':{'upstreams':['dns.example'],'transportConfig':{'transport':'TLS',"
            "'tls':{'serverName':'a'}}}",
      "TLSNonIP spec.servers[0].forwardPlugin.upstreams[0] Only IP addresses are allowed when "
      "configuring TLS as the DNS Transport\n"},
+#define BY_TLS(address)                                                                            \
+    ZONED ",'forwardPlugin':{'upstreams':['" address "'],'transportConfig':{'transport':'TLS',"    \
+          "'tls':{'serverName':'a'}}}"
+    {BY_TLS("tls://192.0.2.1"), "TLSNonIP "},
+    {BY_TLS("192.0.2.1:0"), REFUSED_UPSTREAM "192.0.2.1:0 must be"},
+    {BY_TLS("[2001:db8::1]:x"), REFUSED_UPSTREAM},
     // 19
+    {FORWARD("'transportConfig':{'transport':'tls'}"),
+     "InvalidTransport " TRANSPORT ".transport unknown transport\n"},
     {FORWARD("'transportConfig':{'transport':'QUIC'}"),
      "InvalidTransport " TRANSPORT ".transport unknown transport\n"},
     // additions
@@ -194,13 +253,23 @@ static const struct rule forward_rules[] = {
     {FORWARD("'options':{'failover':['SERVFAIL']}"),
      "UnsupportedByVersion spec.servers[0].forwardPlugin.options.failover needs CoreDNS 1.13.0"},
     {FORWARD("'options':{'except':['a b']}"), "UnsafeText "},
+    {FORWARD("'options':{'except':['_msdcs.corp.example','10.0.0.0/24','A.Corp.example.']}"), ""},
+    {FORWARD("'options':{'except':['a','']}"),
+     "InvalidOption spec.servers[0].forwardPlugin.options.except[1] must be a domain name"},
+    {FORWARD("'options':{'except':['a..b']}"), "InvalidOption "},
+    {FORWARD("'options':{'except':['10.0.0.0/33']}"), "InvalidOption "},
+    {FORWARD("'options':{'except':['b\xc3\xbc.example']}"), "InvalidOption "},
     {FORWARD("'options':{'expire':'-1s'}"),
      "InvalidOption spec.servers[0].forwardPlugin.options.expire must be a duration"},
     {FORWARD("'options':{'maxFails':4294967296}"), "InvalidOption "},
     {FORWARD("'options':{'maxConcurrent':-1}"), "InvalidOption "},
     {FORWARD("'options':{'healthCheck':{}}"),
      "InvalidOption spec.servers[0].forwardPlugin.options.healthCheck.interval must say"},
+    {FORWARD("'options':{'healthCheck':{'interval':''}}"), "InvalidOption "},
     {FORWARD("'options':{'healthCheck':{'interval':'soon'}}"), "InvalidOption "},
+    {FORWARD("'options':{'healthCheck':{'interval':'1s','domain':''}}"), ""},
+    {FORWARD("'options':{'healthCheck':{'interval':'1s','domain':'a..b'}}"),
+     "InvalidOption spec.servers[0].forwardPlugin.options.healthCheck.domain must be"},
     {ZONED "," GOOD ",'cache':{'positiveTTL':'5'}",
      "InvalidOption spec.servers[0].cache.positiveTTL must be a duration"},
     {ZONED "," GOOD ",'cache':{'positiveTTL':'0','serveStale':'1h'}", ""},
@@ -236,6 +305,9 @@ static void each_rule_about_forwarding_names_its_field_and_reason(void **state)
     check_rules(forward_rules, COUNT_OF(forward_rules));
 }
 
+#define SYSTEM_4 "{'type':''},{'type':''},{'type':''},{'type':''}"
+#define NETWORK "{'type':'Network','address':'192.0.2.1'}"
+
 static const struct rule resolver_rules[] = {
     {"", ""},
     {"'upstreams':[{'type':''},{'type':'SystemResolvConf','port':53},"
@@ -255,11 +327,34 @@ static const struct rule resolver_rules[] = {
     {"'transportConfig':{'transport':'TLS','tls':{'serverName':'a'}}",
      "TLSSystemResolvConf spec.upstreamResolvers SystemResolvConf is not allowed when TLS is "
      "configured as the transport\n"},
+    {"'upstreams':[" NETWORK ",{'type':''}],'transportConfig':{'transport':'TLS',"
+     "'tls':{'serverName':'a'}}",
+     "TLSSystemResolvConf "},
     // 18
+    {"'upstreams':[{'type':'Network','address':''}]", "AddressMissing "},
     {"'upstreams':[{'type':'Network'}]",
      "AddressMissing spec.upstreamResolvers.upstreams[0] The address field is mandatory for "
      "upstream of type Network, but was not provided\n"},
     {"'policy':'Any'", "InvalidPolicy spec.upstreamResolvers.policy must be"},
+    {"'policy':''", "InvalidPolicy "},
+    {"'protocolStrategy':'UDP'", "InvalidProtocolStrategy spec.upstreamResolvers.protocolStrategy"},
+    {"'upstreams':[{'type':'network','address':'192.0.2.1'}]", "InvalidUpstream "},
+    {"'upstreams':[{'type':'Network','address':'192.0.2.1','port':0}]", "InvalidUpstream "},
+    {"'upstreams':[{'type':'Network','address':'fe80::1%eth0'}]", "UnsafeText "},
+    {"'upstreams':[{'type':'Network','address':'224.0.0.1'}]", "InvalidUpstream "},
+    {"'upstreams':[" SYSTEM_4 "," SYSTEM_4 "," SYSTEM_4 "," SYSTEM_4 "]",
+     "TooManyUpstreams spec.upstreamResolvers.upstreams has 16 servers; 15 are the most\n"},
+    // 14, 15, 16, 19
+    {"'upstreams':[" NETWORK "],'transportConfig':{'tls':{'serverName':'a'}}",
+     "?TLSIgnored spec.upstreamResolvers.transportConfig TLS must not be configured when"},
+    {"'upstreams':[" NETWORK "],'transportConfig':{'transport':'TLS'}",
+     "TLSServerNameMissing spec.upstreamResolvers.transportConfig transportConfig requires"},
+    {"'upstreams':[{'type':'Network','address':'dns.example'}],'transportConfig':{"
+     "'transport':'TLS','tls':{'serverName':'a'}}",
+     "TLSNonIP spec.upstreamResolvers.upstreams[0].address Only IP addresses are allowed when "
+     "configuring TLS as the DNS Transport\n"},
+    {"'transportConfig':{'transport':'QUIC'}",
+     "InvalidTransport spec.upstreamResolvers.transportConfig.transport unknown transport\n"},
 };
 
 static void each_rule_about_resolvers_names_its_field_and_reason(void **state)
@@ -277,14 +372,87 @@ static void each_rule_about_resolvers_names_its_field_and_reason(void **state)
     }
 }
 
+static void additions_need_the_release_that_has_them(void **state)
+{
+    static const struct {
+        struct coredns_version version;
+        const char *options;
+        enum reason reason;
+    } rows[] = {
+        {{1, 6, 7}, "'maxConcurrent':9", REASON_UNSUPPORTED_BY_VERSION},
+        {{1, 6, 8}, "'maxConcurrent':9", REASON_NONE},
+        {{1, 12, 4}, "'failover':['SERVFAIL']", REASON_UNSUPPORTED_BY_VERSION},
+        {{1, 13, 0}, "'failover':['servfail','Refused']", REASON_NONE},
+        {{1, 13, 0}, "'failover':['NoError']", REASON_INVALID_OPTION},
+        {{1, 13, 0}, "'failover':['']", REASON_INVALID_OPTION},
+        {{1, 6, 7},
+         "'except':['a.example'],'preferUDP':true,'expire':'20s','maxFails':3,"
+         "'healthCheck':{'interval':'1s','noRecursion':true,'domain':'a.example'}",
+         REASON_NONE},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct dns_context context = {.has_version = true, .version = rows[i].version};
+        struct dns_faults faults = {.arena = arena};
+        struct dns_server_check check;
+        struct dns_spec spec;
+        dns_decode(arena,
+                   server_of(arena_printf(
+                       arena, ZONED ",'forwardPlugin':{'upstreams':['192.0.2.53'],'options':{%s}}",
+                       rows[i].options)),
+                   &spec);
+        dns_check_server(&spec.servers[0], &context, &faults, &check);
+        if (check.reason != rows[i].reason)
+            fail_msg("%s gave: %s", rows[i].options, check.text);
+    }
+}
+
 static void words_for_statuses_are_those_of_openshift(void **state)
 {
     struct dns_server_check check;
+    struct dns_spec spec;
+    struct dns_faults faults = {.arena = arena};
     (void)state;
     faults_of(server_of(FORWARD("'transportConfig':{'transport':'TLS'}")), &check);
     assert_int_equal(check.reason, REASON_TLS_SERVER_NAME_MISSING);
     assert_string_equal(check.text, TRANSPORT ": The ServerName field is mandatory when "
                                               "configuring TLS as the DNS Transport");
+    dns_decode(arena,
+               object_of("'upstreamResolvers':{'transportConfig':{'transport':'TLS',"
+                         "'tls':{'serverName':'a'}}}"),
+               &spec);
+    assert_string_equal(
+        dns_check_resolvers(&spec.resolvers, &cluster, &faults)->status_text,
+        "Using system resolv config is not allowed when configuring TLS as the DNS Transport");
+}
+
+static void a_placement_that_no_pod_could_have_is_refused(void **state)
+{
+    static const struct {
+        const char *placement;
+        const char *error; // "": none
+    } rows[] = {
+        {"'nodeSelector':{'node-role.kubernetes.io/infra':''}", ""},
+        {"'nodeSelector':{'bad key':'x'}", "nodeSelector.bad key: must be a label"},
+        {"'nodeSelector':{'a':'b c'}", "nodeSelector.a: must be a label"},
+        {"'tolerations':[{'operator':'Exists'},{'key':'a'},{'key':'a','operator':'Exists',"
+         "'effect':'NoExecute','tolerationSeconds':5}]",
+         ""},
+        {"'tolerations':[{'operator':'Exists'},{}]", "tolerations[1]: must have the operator"},
+        {"'tolerations':[{'operator':'Equal','value':'a'}]", "tolerations[0]: must have the"},
+        {"'tolerations':[{'key':'a','operator':'Exists','value':'b'}]", "must have no value"},
+        {"'tolerations':[{'key':'a b'}]", "has a key that no taint can have"},
+        {"'tolerations':[{'key':'a','value':'b c'}]", "has a value that no taint can have"},
+        {"'tolerations':[{'key':'a','effect':'NoSchedule','tolerationSeconds':5}]",
+         "must have the effect NoExecute"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *errors = admission_errors_of(
+            object_of(arena_printf(arena, "'nodePlacement':{%s}", rows[i].placement)));
+        if (*rows[i].error ? !strstr(errors, rows[i].error) : *errors)
+            fail_msg("%s gave:\n%s", rows[i].placement, errors);
+    }
 }
 
 static void a_bad_zone_leaves_the_others_of_its_entry(void **state)
@@ -326,6 +494,31 @@ static void admission_refuses_tls_without_its_transport(void **state)
     assert_non_null(strstr(errors, "TLS must not be configured"));
     assert_string_equal(admission_errors_of(server_of(FORWARD("'transportConfig':{'tls':null}"))),
                         "");
+}
+
+// They are served all the same.
+static void names_that_openshift_would_not_have_are_told_to_their_writer(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_usual;
+    } rows[] = {{"", true},        {"data-centre", true}, {"abcdefghijklmn1", true},
+                {"a--b", false},   {"a-", false},         {"abcdefghijklmno1", false},
+                {"53", false},     {"a.b", false},        {"-a", false},
+                {"for you", false}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct findings findings = {.arena = arena};
+        dns_kind.validate(
+            server_of(arena_printf(arena, "'name':'%s'," ZONED "," GOOD, rows[i].name)), &findings);
+        if (findings.count != !rows[i].is_usual)
+            fail_msg("%s has %zu findings", rows[i].name, findings.count);
+        if (findings.count)
+            assert_string_equal(finding_text(arena, findings.items),
+                                "spec.servers[0].name: is no service name of RFC 6335 (at most 15 "
+                                "letters, digits and single hyphens)");
+        assert_int_equal(findings_errors(&findings), 0);
+    }
 }
 
 static void the_cache_of_all_zones_is_judged_too(void **state)
@@ -475,10 +668,13 @@ int main(void)
         UNIT(each_rule_about_upstreams_names_its_field_and_reason),
         UNIT(each_rule_about_forwarding_names_its_field_and_reason),
         UNIT(each_rule_about_resolvers_names_its_field_and_reason),
+        UNIT(additions_need_the_release_that_has_them),
         UNIT(words_for_statuses_are_those_of_openshift),
+        UNIT(a_placement_that_no_pod_could_have_is_refused),
         UNIT(a_bad_zone_leaves_the_others_of_its_entry),
         UNIT(all_faults_of_all_entries_are_reported_at_once),
         UNIT(admission_refuses_tls_without_its_transport),
+        UNIT(names_that_openshift_would_not_have_are_told_to_their_writer),
         UNIT(the_cache_of_all_zones_is_judged_too),
         UNIT(both_spellings_of_the_first_draft_are_read),
         UNIT(two_lists_of_servers_that_differ_are_refused),
