@@ -10,6 +10,11 @@ enum { DEBOUNCE_S = 1, SHA256_OCTETS = 32 };
 
 // ---- which Corefile -----------------------------------------------------------------------------
 
+static bool is_unmanaged(const struct reconcile *reconcile)
+{
+    return text_is(reconcile->spec.management_state, "Unmanaged");
+}
+
 // The status begins as it was before: what nothing changes below stays in it.
 static void carry_over(struct reconcile *reconcile)
 {
@@ -51,7 +56,7 @@ static void begin_config(struct reconcile *reconcile)
     config->since_s = reconcile->in->now_ms / 1000;
     config->refused = (struct text){0};
     config->refusal = (struct text){0};
-    if (reconcile->mode == MODE_FILE)
+    if (reconcile->mode == MODE_FILE && !is_unmanaged(reconcile))
         decision_add_event(reconcile->out, false, EVENT_COREFILE_WRITTEN,
                            arena_printf(reconcile->arena, "config %s goes to %s", reconcile->id,
                                         reconcile->settings->corefile_path));
@@ -146,7 +151,7 @@ static void note_proof(struct reconcile *reconcile)
     struct text id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
     if (!is_proved(reconcile) || reconcile->is_restoring)
         return;
-    if (reconcile->mode == MODE_FILE)
+    if (reconcile->mode == MODE_FILE && !is_unmanaged(reconcile))
         keep_good_file(reconcile);
     if (config->proved_count && text_equal(config->proved[0], id))
         return;
@@ -184,11 +189,6 @@ static void note_refusal(struct reconcile *reconcile)
         text_of(crash ? crash : "no Pod has loaded it in time, and all run an older one"));
 }
 
-static bool is_unmanaged(const struct reconcile *reconcile)
-{
-    return text_is(reconcile->spec.management_state, "Unmanaged");
-}
-
 static void clean_up(struct reconcile *reconcile)
 {
     if (reconcile->mode != MODE_FILE && !is_unmanaged(reconcile))
@@ -219,7 +219,8 @@ static void manage(struct reconcile *reconcile)
         (void)release_other_modes(reconcile);
     look_at_upstreams(reconcile);
     note_proof(reconcile);
-    note_refusal(reconcile);
+    if (!is_unmanaged(reconcile))
+        note_refusal(reconcile);
     clean_up(reconcile);
 }
 
