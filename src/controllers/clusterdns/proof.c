@@ -97,13 +97,17 @@ bool answers_wanted_config(struct reconcile *reconcile, struct text ip)
         reconcile->id);
 }
 
-static void count_answer(struct reconcile *reconcile, const struct answer_view *answer,
-                         struct text name)
+bool names_config(const struct reconcile *reconcile)
+{
+    return reconcile->mode != MODE_OWNED || strcmp(reconcile->settings->layout, "openshift") != 0;
+}
+
+// `id`: of what it runs; absent: it is silent, or was not asked yet.
+static void count_pod(struct reconcile *reconcile, struct text id, bool is_asked, struct text name)
 {
     struct proof *proof = &reconcile->proof;
-    struct text id = id_in(answer);
     proof->total++;
-    if (!answer || !answer->answered_ms)
+    if (!is_asked)
         proof->unknown++;
     else if (text_is(id, reconcile->id))
         proof->current++;
@@ -117,7 +121,16 @@ static void count_answer(struct reconcile *reconcile, const struct answer_view *
 
 static void ask(struct reconcile *reconcile, const char *address, struct text name)
 {
-    count_answer(reconcile, ask_config(reconcile, address), name);
+    const struct answer_view *answer = ask_config(reconcile, address);
+    count_pod(reconcile, id_in(answer), answer && answer->answered_ms, name);
+}
+
+// A Corefile without its id can't be asked for. A Pod of the template that came with it has it once
+// it is ready.
+static struct text id_of_template(const struct reconcile *reconcile, const struct pod *pod)
+{
+    bool is_other = !text_is(pod->config_id, reconcile->id);
+    return pod->is_ready || is_other ? pod->config_id : (struct text){0};
 }
 
 // A Pod that ended on a Corefile error keeps CoreDNS's own line. One from before the Corefile stood
@@ -143,7 +156,11 @@ static void ask_pod(struct reconcile *reconcile, const struct object *object)
         return;
     const char *host = arena_copy(reconcile->arena, pod.ip.at, pod.ip.len);
     note_host(reconcile, host);
-    ask(reconcile, address_of(reconcile, host, reconcile->merged.input.port), object_name(object));
+    if (names_config(reconcile))
+        ask(reconcile, address_of(reconcile, host, reconcile->merged.input.port),
+            object_name(object));
+    else
+        count_pod(reconcile, id_of_template(reconcile, &pod), true, object_name(object));
 }
 
 static void ask_pods(struct reconcile *reconcile)

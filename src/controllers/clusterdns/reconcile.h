@@ -235,6 +235,8 @@ void prove_config(struct reconcile *reconcile);
 bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
 bool is_past_deadline(const struct reconcile *reconcile);
+// The Corefile that is wanted says its id to those who ask. That of OpenShift's layout does not.
+bool names_config(const struct reconcile *reconcile);
 // The status says that all Pods ran the Corefile that is wanted.
 bool was_converged(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.

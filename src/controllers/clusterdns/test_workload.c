@@ -255,6 +255,66 @@ static void a_silent_pod_counts_only_while_its_node_is_ready(void **state)
     assert_int_equal(value_int_at(status_of(DNS_MAIN_NAME), "pods.silent", -1), 0);
 }
 
+static void put_pod_of_template(const char *name, const char *id, const char *is_ready)
+{
+    put_pod(true, name, "10.0.0.1");
+    struct value *tree = find_stored(&pod_kind, NAMESPACE, name)->tree;
+    if (id)
+        value_put_text(arena, tree, "metadata.annotations[" CONFIG_ID_ANNOTATION "]", id);
+    value_put_text(arena, value_at(tree, "status.conditions[0]", NULL), "status", is_ready);
+}
+
+// Nobody can be asked for a Corefile that does not say its id.
+static void in_the_layout_of_openshift_pods_prove_a_config_by_being_ready(void **state)
+{
+    (void)state;
+    cluster.settings.layout = "openshift";
+    put_own(ONE_ZONE);
+    const char *before = config_id();
+    put_pod_of_template("dns-a", before, "False");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "False/Waiting");
+    put_pod_of_template("dns-a", before, "True");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "True/Converged");
+    put_own("'servers':[" SERVER("'b.example'", "'192.0.2.1'") "]");
+    assert_string_equal(now("Converged"), "False/Waiting");
+    cluster.now_ms += 181 * 1000;
+    put_pod_of_template("dns-b", config_id(), "True");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "False/PodsOnOldConfig");
+    put_pod_of_template("dns-a", NULL, "True");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "Unknown/PodsSilent");
+    assert_string_equal(message_of(arena, status_of(DNS_MAIN_NAME), "Converged"),
+                        "these Pods do not show that they run it: dns-a");
+    put_pod_of_template("dns-a", config_id(), "True");
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "True/Converged");
+}
+
+static void in_the_layout_of_openshift_pods_on_the_old_config_bring_it_back(void **state)
+{
+    (void)state;
+    cluster.settings.layout = "openshift";
+    put_own(ONE_ZONE);
+    const char *text = data_of(NAMESPACE, NAME, "Corefile");
+    const char *before = config_id();
+    put_pod_of_template("dns-a", before, "True");
+    settle(DNS_MAIN_NAME);
+    put_own("'servers':[" SERVER("'b.example'", "'192.0.2.1'") "]");
+    put_pod_of_template("dns-b", config_id(), "False");
+    assert_string_not_equal(data_of(NAMESPACE, NAME, "Corefile"), text);
+    cluster.now_ms += 181 * 1000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(data_of(NAMESPACE, NAME, "Corefile"), text);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_true(
+        text_is(value_text_at(tree_of_kind(&daemonset_kind),
+                              "spec.template.metadata.annotations[" CONFIG_ID_ANNOTATION "]"),
+                before));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +326,8 @@ int main(void)
         STORY(several_servers_share_the_volume_of_a_bundle),
         STORY(a_first_placement_that_no_node_meets_leaves_the_default),
         STORY(a_silent_pod_counts_only_while_its_node_is_ready),
+        STORY(in_the_layout_of_openshift_pods_prove_a_config_by_being_ready),
+        STORY(in_the_layout_of_openshift_pods_on_the_old_config_bring_it_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
