@@ -13,7 +13,7 @@
 #include "controllers/clusterdns/reconcile.h"
 #include "kinds/serviceaccount/serviceaccount_kind.h"
 
-enum { BEGAN_S = 1767088800, OBJECTS_MAX = 64, PODS_MAX = 16 };
+enum { BEGAN_S = 1767088800, OBJECTS_MAX = 64, PODS_MAX = 48 };
 
 struct stored {
     const struct kind *kind;

@@ -255,6 +255,41 @@ static void a_silent_pod_counts_only_while_its_node_is_ready(void **state)
     assert_int_equal(value_int_at(status_of(DNS_MAIN_NAME), "pods.silent", -1), 0);
 }
 
+// Which of 45 Pods have their metrics read now; the others are only looked at.
+static uint64_t asked_metrics(void)
+{
+    uint64_t asked = 0;
+    for (size_t i = 0; i < cluster.question_count; i++) {
+        const struct question *question = &cluster.questions[i];
+        struct text address = value_text_at(question->about, "address");
+        if (strcmp(question->name, "metrics") != 0 || !question->good_for_ms)
+            continue;
+        assert_int_equal(question->good_for_ms, 60000);
+        asked |= UINT64_C(1) << strtoul(address.at + strlen("10.0.0."), NULL, 10);
+    }
+    return asked;
+}
+
+static void metrics_of_twenty_pods_are_read_in_a_minute_in_turn(void **state)
+{
+    enum { PODS = 45, TURNS = 3 };
+    (void)state;
+    uint64_t asked = 0;
+    for (size_t i = 0; i < PODS; i++)
+        put_pod(true, arena_printf(arena, "dns-%zu", i), arena_printf(arena, "10.0.0.%zu", i));
+    put_own(ONE_ZONE);
+    for (size_t i = 0; i < PODS; i++)
+        set_answer(i, arena_printf(arena, "10.0.0.%zu:5353", i), config_id());
+    for (size_t turn = 0; turn < TURNS; turn++) {
+        settle(DNS_MAIN_NAME);
+        assert_int_equal(__builtin_popcountll(asked_metrics()), 20);
+        asked |= asked_metrics();
+        assert_int_equal(cluster.decision.wake_ms, (cluster.now_ms / 60000 + 1) * 60000);
+        cluster.now_ms = cluster.decision.wake_ms;
+    }
+    assert_int_equal(asked, (UINT64_C(1) << PODS) - 1);
+}
+
 static void put_pod_of_template(const char *name, const char *id, const char *is_ready)
 {
     put_pod(true, name, "10.0.0.1");
@@ -326,6 +361,7 @@ int main(void)
         STORY(several_servers_share_the_volume_of_a_bundle),
         STORY(a_first_placement_that_no_node_meets_leaves_the_default),
         STORY(a_silent_pod_counts_only_while_its_node_is_ready),
+        STORY(metrics_of_twenty_pods_are_read_in_a_minute_in_turn),
         STORY(in_the_layout_of_openshift_pods_prove_a_config_by_being_ready),
         STORY(in_the_layout_of_openshift_pods_on_the_old_config_bring_it_back),
     };
