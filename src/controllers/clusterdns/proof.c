@@ -133,6 +133,13 @@ static struct text id_of_template(const struct reconcile *reconcile, const struc
     return pod->is_ready || is_other ? pod->config_id : (struct text){0};
 }
 
+// A Pod of the template before may lack what a new Corefile mounts, and is replaced anyway.
+static bool is_of_other_template(const struct reconcile *reconcile, const struct pod *pod)
+{
+    return !strcmp(reconcile->settings->update, "rolling") && pod->config_id.len &&
+           !text_is(pod->config_id, reconcile->id);
+}
+
 // A Pod that ended on a Corefile error keeps CoreDNS's own line. One from before the Corefile stood
 // there says nothing of it.
 static void note_crash(struct reconcile *reconcile, const struct pod *pod)
@@ -140,7 +147,7 @@ static void note_crash(struct reconcile *reconcile, const struct pod *pod)
     const struct pod_end *end = pod->end.is_known ? &pod->end : &pod->last_end;
     bool is_old = end->finished_s && end->finished_s < reconcile->now.config.since_s;
     if (!end->is_known || end->exit_code != REFUSED_EXIT || !end->message.len || is_old ||
-        reconcile->proof.crash)
+        reconcile->proof.crash || is_of_other_template(reconcile, pod))
         return;
     reconcile->proof.crash = arena_copy(reconcile->arena, end->message.at, end->message.len);
 }

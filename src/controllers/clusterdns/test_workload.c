@@ -350,6 +350,36 @@ static void in_the_layout_of_openshift_pods_on_the_old_config_bring_it_back(void
                 before));
 }
 
+static void put_crashed_pod(const char *id)
+{
+    struct value *tree =
+        put(&pod_kind, NAMESPACE, "dns-b", "'labels':{'" DAEMON_SET_LABEL "':'default'}",
+            "'spec':{'containers':[{'name':'dns'}]},'status':{'phase':'Running',"
+            "'containerStatuses':[{'name':'dns','state':{},'lastState':{'terminated':{'exitCode':1,"
+            "'finishedAt':'2030-01-01T00:00:00Z','message':'no such file'}}}]}");
+    value_put_text(arena, tree, "metadata.annotations[" CONFIG_ID_ANNOTATION "]", id);
+}
+
+// It may lack what the new one mounts.
+static void a_pod_of_the_template_before_refuses_no_new_corefile(void **state)
+{
+    (void)state;
+    put_pod(true, "dns-a", "10.0.0.1");
+    put_own(ONE_ZONE);
+    const char *before = config_id();
+    set_answer(0, "10.0.0.1:5353", before);
+    settle(DNS_MAIN_NAME);
+    put_own("'servers':[" SERVER("'b.example'", "'192.0.2.1'") "]");
+    put_crashed_pod(before);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Converged"), "False/Waiting");
+    assert_non_null(strstr(data_of(NAMESPACE, NAME, "Corefile"), "b.example:5353 {"));
+    put_crashed_pod(config_id());
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_non_null(strstr(data_of(NAMESPACE, NAME, "Corefile"), "a.example:5353 {"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +392,7 @@ int main(void)
         STORY(a_first_placement_that_no_node_meets_leaves_the_default),
         STORY(a_silent_pod_counts_only_while_its_node_is_ready),
         STORY(metrics_of_twenty_pods_are_read_in_a_minute_in_turn),
+        STORY(a_pod_of_the_template_before_refuses_no_new_corefile),
         STORY(in_the_layout_of_openshift_pods_prove_a_config_by_being_ready),
         STORY(in_the_layout_of_openshift_pods_on_the_old_config_bring_it_back),
     };
