@@ -1,5 +1,8 @@
 """DNS objects and Corefiles as words of one another: corefile render, diff and convert."""
 
+import pathlib
+import re
+
 import harness
 import yaml
 
@@ -198,6 +201,30 @@ a.example:54 {
                         "Corefile:5: a.example:54: its port is not that of the root block"]
     assert rows[2].startswith("spec.servers[0].forwardPlugin.upstreams[0]: ns.example must be")
     assert len(rows) == 3
+
+
+def test_authorities_are_those_of_the_manifests(tmp_path):
+    source = pathlib.Path(__file__).parents[2] / "src" / "base" / "test_certificate.h"
+    pem = "\n".join(re.findall(r'"(.*)\\n"', source.read_text())) + "\n"
+    spec = {"servers": [{"zones": ["a.example"], "forwardPlugin": {
+        "upstreams": ["192.0.2.1"], "transportConfig": {"transport": "TLS", "tls": {
+            "serverName": "dns.example", "caBundle": {"name": "corp"}}}}}]}
+    made = {"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "corp", "namespace": "openshift-config", "resourceVersion": "17"}}
+    dns = {"apiVersion": "operator.openshift.io/v1", "kind": "DNS",
+           "metadata": {"name": "default"}, "spec": spec}
+
+    def render(data, *words):
+        (tmp_path / "all.yaml").write_text(yaml.safe_dump_all([dns, {**made, "data": data}]))
+        return run(tmp_path, "render", *words, "all.yaml")
+    code, text, _ = render({"ca-bundle.crt": pem})
+    assert code == 0 and "tls /etc/pki/dns.example-ca-corp-17/ca-bundle.crt\n" in text
+    for words, data, told in (((), {"ca-bundle.crt": "x"}, "no certificate that can be read"),
+                              ((), {"other": pem}, "no certificate that can be read"),
+                              (("--corefile-mode", "file"), {"ca-bundle.crt": pem},
+                               "mounted into Pods of an own CoreDNS only")):
+        code, text, errors = render(data, *words)
+        assert code == 1 and "a.example" not in text and told in errors
 
 
 def test_without_a_cluster_none_is_asked(tmp_path):
