@@ -11,6 +11,7 @@
 #include "kinds/deployment/deployment_kind.h"
 #include "kinds/dns/dns_kind.h"
 #include "kinds/group.h"
+#include "kinds/network/network_kind.h"
 #include "kinds/node/node_kind.h"
 #include "kinds/pod/pod_kind.h"
 #include "kinds/service/service_kind.h"
@@ -44,6 +45,7 @@ enum clusterdns_input {
     INPUT_OWN_PODS,
     INPUT_PREFLIGHT_PODS,
     INPUT_NODES,
+    INPUT_NETWORKS,
     INPUTS,
 };
 
