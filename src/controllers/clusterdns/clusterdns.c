@@ -60,7 +60,7 @@ static void begin_config(struct reconcile *reconcile)
     config->refusal = (struct text){0};
     if (text_is(config->refused, reconcile->id))
         config->refused = (struct text){0}; // another one was wanted since: it gets another try
-    if (reconcile->mode == MODE_FILE)
+    if (reconcile->mode == MODE_FILE && !is_unmanaged(reconcile))
         decision_add_event(reconcile->out, false, EVENT_COREFILE_WRITTEN,
                            arena_printf(reconcile->arena, "config %s goes to %s", reconcile->id,
                                         reconcile->settings->corefile_path));
@@ -158,7 +158,7 @@ static void note_proof(struct reconcile *reconcile)
     struct text id = text_of(arena_copy_text(reconcile->arena, reconcile->id));
     if (!is_proved(reconcile) || reconcile->is_restoring)
         return;
-    if (reconcile->mode == MODE_FILE)
+    if (reconcile->mode == MODE_FILE && !is_unmanaged(reconcile))
         keep_good_file(reconcile);
     config->refused = (struct text){0};
     config->refusal = (struct text){0};
@@ -231,7 +231,8 @@ static void manage(struct reconcile *reconcile)
         (void)release_other_modes(reconcile);
     look_at_upstreams(reconcile);
     note_proof(reconcile);
-    note_refusal(reconcile);
+    if (!is_unmanaged(reconcile))
+        note_refusal(reconcile);
     clean_up(reconcile);
 }
 
@@ -450,6 +451,7 @@ static const struct input inputs[INPUTS] = {
                               .labels = OPERATOR_LABEL,
                               .reads_own_writes = true},
     [INPUT_NODES] = {.kind = &node_kind},
+    [INPUT_NETWORKS] = {.kind = &network_kind},
 };
 
 // ---- the controller -----------------------------------------------------------------------------
@@ -509,6 +511,12 @@ static const struct kube_right rights[] = {
      .scope = RIGHT_CLUSTER,
      .is_dispensable = true,
      .why = "Whether a node is there at all whose Pod does not answer."},
+    {.group = NETWORK_GROUP,
+     .resource = "networks",
+     .verbs = follow,
+     .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
+     .why = "Which addresses Services have, where OpenShift tells it."},
     {0},
 };
 
@@ -608,7 +616,8 @@ static const struct controller_setting settings[] = {
     {.name = "dns-cluster-ip",
      .type = SETTING_TEXT,
      .placeholder = "IP",
-     .doc = "Address of the Service of an own CoreDNS; as the API server chooses when not given.",
+     .doc = "Address of the Service of an own CoreDNS. When not given, the tenth of the network of "
+            "Services where OpenShift tells it, else as the API server chooses.",
      .offset = offsetof(struct clusterdns_settings, cluster_ip)},
     {.name = "coredns-metrics-address",
      .type = SETTING_ADDRESS,

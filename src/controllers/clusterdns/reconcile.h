@@ -11,6 +11,7 @@
 #include "kinds/deployment/deployment_kind.h"
 #include "kinds/dns/dns_kind.h"
 #include "kinds/group.h"
+#include "kinds/network/network_kind.h"
 #include "kinds/node/node_kind.h"
 #include "kinds/pod/pod_kind.h"
 #include "kinds/service/service_kind.h"
@@ -44,6 +45,7 @@ enum clusterdns_input {
     INPUT_OWN_PODS,
     INPUT_PREFLIGHT_PODS,
     INPUT_NODES,
+    INPUT_NETWORKS,
     INPUTS,
 };
 
@@ -247,6 +249,8 @@ bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
 int64_t deadline_of(const struct reconcile *reconcile); // Unix ms
 bool is_past_deadline(const struct reconcile *reconcile);
+// The Corefile that is wanted says its id to those who ask. That of OpenShift's layout does not.
+bool names_config(const struct reconcile *reconcile);
 // The status says that all Pods ran the Corefile that is wanted.
 bool was_converged(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.
