@@ -344,7 +344,7 @@ static void in_the_layout_of_openshift_pods_prove_a_config_by_being_ready(void *
     assert_string_equal(now("Converged"), "True/Converged");
     put_own("'servers':[" SERVER("'b.example'", "'192.0.2.1'") "]");
     assert_string_equal(now("Converged"), "False/Waiting");
-    cluster.now_ms += 181 * 1000;
+    cluster.now_ms += 7200 * 1000; // Pods are made within an hour
     put_pod_of_template("dns-b", config_id(), "True");
     settle(DNS_MAIN_NAME);
     assert_string_equal(now("Converged"), "False/PodsOnOldConfig");
@@ -370,7 +370,7 @@ static void in_the_layout_of_openshift_pods_on_the_old_config_bring_it_back(void
     put_own("'servers':[" SERVER("'b.example'", "'192.0.2.1'") "]");
     put_pod_of_template("dns-b", config_id(), "False");
     assert_string_not_equal(data_of(NAMESPACE, NAME, "Corefile"), text);
-    cluster.now_ms += 181 * 1000;
+    cluster.now_ms += 7200 * 1000; // Pods are made within an hour
     settle(DNS_MAIN_NAME);
     assert_string_equal(data_of(NAMESPACE, NAME, "Corefile"), text);
     assert_string_equal(now("Degraded"), "True/CorefileRefused");
