@@ -228,6 +228,7 @@ class World(Site):
             self.version += 1
             self.put_custom()
             self.put_corefile(self.foreign())
+            self.last_refusal = "" # ours is no other text: it stays refused
             return
         before = f"version {self.version}\n"
         self.version += 1
