@@ -451,7 +451,6 @@ static const struct input inputs[INPUTS] = {
                               .labels = OPERATOR_LABEL,
                               .reads_own_writes = true},
     [INPUT_NODES] = {.kind = &node_kind},
-    [INPUT_NETWORKS] = {.kind = &network_kind},
 };
 
 // ---- the controller -----------------------------------------------------------------------------
@@ -511,12 +510,6 @@ static const struct kube_right rights[] = {
      .scope = RIGHT_CLUSTER,
      .is_dispensable = true,
      .why = "Whether a node is there at all whose Pod does not answer."},
-    {.group = NETWORK_GROUP,
-     .resource = "networks",
-     .verbs = follow,
-     .scope = RIGHT_CLUSTER,
-     .is_dispensable = true,
-     .why = "Which addresses Services have, where OpenShift tells it."},
     {0},
 };
 
@@ -616,8 +609,7 @@ static const struct controller_setting settings[] = {
     {.name = "dns-cluster-ip",
      .type = SETTING_TEXT,
      .placeholder = "IP",
-     .doc = "Address of the Service of an own CoreDNS. When not given, the tenth of the network of "
-            "Services where OpenShift tells it, else as the API server chooses.",
+     .doc = "Address of the Service of an own CoreDNS; as the API server chooses when not given.",
      .offset = offsetof(struct clusterdns_settings, cluster_ip)},
     {.name = "coredns-metrics-address",
      .type = SETTING_ADDRESS,

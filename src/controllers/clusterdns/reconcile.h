@@ -11,7 +11,6 @@
 #include "kinds/deployment/deployment_kind.h"
 #include "kinds/dns/dns_kind.h"
 #include "kinds/group.h"
-#include "kinds/network/network_kind.h"
 #include "kinds/node/node_kind.h"
 #include "kinds/pod/pod_kind.h"
 #include "kinds/service/service_kind.h"
@@ -45,7 +44,6 @@ enum clusterdns_input {
     INPUT_OWN_PODS,
     INPUT_PREFLIGHT_PODS,
     INPUT_NODES,
-    INPUT_NETWORKS,
     INPUTS,
 };
 

@@ -175,36 +175,6 @@ static void addresses_of_a_service_stay(void **state)
     assert_true(text_is(value_text_at(status_of(DNS_MAIN_NAME), "clusterIP"), "172.30.0.9"));
 }
 
-static void the_address_of_a_first_service_is_given_or_the_tenth_of_its_network(void **state)
-{
-    static const struct {
-        const char *network;
-        const char *given;
-        const char *wanted; // NULL: as the API server chooses
-    } rows[] = {
-        {NULL, NULL, NULL},
-        {"172.30.0.0/16", NULL, "172.30.0.10"},
-        {"172.30.0.0/16", "172.30.0.53", "172.30.0.53"},
-        {"10.0.0.32/28", NULL, "10.0.0.42"},
-        {"10.0.0.32/29", NULL, NULL},
-        {"fd02::/112", NULL, "fd02::a"},
-        {"no network", NULL, NULL},
-    };
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        tear_down(state);
-        open_cluster(state);
-        cluster.settings.cluster_ip = rows[i].given;
-        if (rows[i].network)
-            put(&network_kind, "", NETWORK_NAME, "",
-                arena_printf(arena, "'status':{'serviceNetwork':['%s','10.9.0.0/16']}",
-                             rows[i].network));
-        put_own(ONE_ZONE);
-        struct text address = value_text_at(tree_of_kind(&service_kind), "spec.clusterIP");
-        assert_int_equal(rows[i].wanted != NULL, address.at != NULL);
-        assert_true(!rows[i].wanted || text_is(address, rows[i].wanted));
-    }
-}
-
 // ---- authorities --------------------------------------------------------------------------------
 
 #define TLS(name)                                                                                  \
@@ -418,7 +388,6 @@ int main(void)
         STORY(whatever_differs_from_what_is_wanted_is_put_back_by_one_write),
         STORY(an_edited_corefile_is_put_back_with_an_event),
         STORY(addresses_of_a_service_stay),
-        STORY(the_address_of_a_first_service_is_given_or_the_tenth_of_its_network),
         STORY(several_servers_share_the_volume_of_a_bundle),
         STORY(a_first_placement_that_no_node_meets_leaves_the_default),
         STORY(a_silent_pod_counts_only_while_its_node_is_ready),

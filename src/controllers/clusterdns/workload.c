@@ -1,10 +1,7 @@
 #include "controllers/clusterdns/reconcile.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
-#include "base/must.h"
-#include "dns/corefile/go_text.h"
 #include "kinds/serviceaccount/serviceaccount_kind.h"
 
 // The objects of a CoreDNS of our own: DaemonSet, Service and ServiceAccount.
@@ -189,32 +186,6 @@ static struct value *service_spec_tree(struct reconcile *reconcile)
     return spec;
 }
 
-enum { HOST = 10, HOST_BITS = 4 };
-
-// OpenShift gives its DNS the tenth address of the first network of Services. Absent: not known.
-static struct text find_cluster_ip(const struct reconcile *reconcile)
-{
-    char host[INET6_ADDRSTRLEN];
-    uint8_t octets[sizeof(struct in6_addr)];
-    struct go_network network;
-    struct text rest, address;
-    const struct object *seen =
-        find_input_object(reconcile, INPUT_NETWORKS, "", TEXT(NETWORK_NAME));
-    if (reconcile->settings->cluster_ip)
-        return text_of(reconcile->settings->cluster_ip);
-    if (!seen ||
-        !go_network_read(reconcile->arena, network_services(object_spec(seen)), &network) ||
-        network.prefix + HOST_BITS > network.bits)
-        return (struct text){0};
-    rest = text_of(network.text);
-    (void)text_cut(&rest, '/', &address);
-    int family = network.bits == 32 ? AF_INET : AF_INET6;
-    must(inet_pton(family, arena_copy(reconcile->arena, address.at, address.len), octets) == 1);
-    octets[network.bits / 8 - 1] += HOST;
-    must(inet_ntop(family, octets, host, sizeof host));
-    return text_of(arena_copy_text(reconcile->arena, host));
-}
-
 // The addresses of a Service that is there stay: a change would cost all Pods their DNS.
 static void keep_service(struct reconcile *reconcile)
 {
@@ -223,9 +194,8 @@ static void keep_service(struct reconcile *reconcile)
     struct value *spec = service_spec_tree(reconcile);
     if (seen)
         service_unpack(object_spec(seen), &service);
-    else if (find_cluster_ip(reconcile).len)
-        value_set(spec, TEXT("clusterIP"),
-                  value_make_text(reconcile->arena, find_cluster_ip(reconcile)));
+    else if (reconcile->settings->cluster_ip)
+        value_put_text(reconcile->arena, spec, "clusterIP", reconcile->settings->cluster_ip);
     keep_spec(reconcile, &service_kind, seen, read_tree(reconcile, service.spec), spec);
 }
 
