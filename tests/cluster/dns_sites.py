@@ -49,8 +49,9 @@ def with_kind(cluster):
     assert code == 0, errors
 
 
-def deployment(image, replicas):
-    """As kubeadm makes it; CoreDNS's own line of a crash stands in its log alone."""
+def deployment(image, replicas, is_importing):
+    """As kubeadm makes it, or k3s, where another ConfigMap is mounted below; CoreDNS's own line of a
+    crash stands in its log alone."""
     probes = {"livenessProbe": ("/health", 8080), "readinessProbe": ("/ready", 8181)}
     container = {
         "name": "coredns", "image": image, "args": ["-conf", "/etc/coredns/Corefile"],
@@ -63,6 +64,13 @@ def deployment(image, replicas):
                             "capabilities": {"add": ["NET_BIND_SERVICE"], "drop": ["ALL"]}},
         **{name: {"httpGet": {"path": path, "port": port}}
            for name, (path, port) in probes.items()}}
+    volumes = [{"name": "config-volume", "configMap": {
+        "name": "coredns", "items": [{"key": "Corefile", "path": "Corefile"}]}}]
+    if is_importing:
+        container["volumeMounts"].append({"name": "custom", "mountPath": "/etc/coredns/custom",
+                                          "readOnly": True})
+        volumes.append({"name": "custom", "configMap": {"name": "coredns-custom",
+                                                        "optional": True}})
     return {"apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "coredns", "namespace": SYSTEM, "labels": KUBE_DNS},
             "spec": {"replicas": replicas, "selector": {"matchLabels": KUBE_DNS}, "template": {
@@ -70,9 +78,7 @@ def deployment(image, replicas):
                 "spec": {"serviceAccountName": "coredns", "dnsPolicy": "Default",
                          "priorityClassName": "system-cluster-critical",
                          "containers": [container],
-                         "volumes": [{"name": "config-volume", "configMap": {
-                             "name": "coredns",
-                             "items": [{"key": "Corefile", "path": "Corefile"}]}}]}}}}
+                         "volumes": volumes}}}}
 
 
 class Site:
@@ -91,14 +97,14 @@ class Site:
 
     # ---- what is there
 
-    def add_upstream(self, where, answer):
-        """A name server that answers all with one address."""
+    def add_upstream(self, where, answer, *files):
+        """A name server that answers all with one address; by TLS with a certificate and its key."""
         self.node.netns.add_addresses(where.rpartition(":")[0])
-        self.start_upstream(where, answer)
+        self.start_upstream(where, answer, *files)
 
-    def start_upstream(self, where, answer):
+    def start_upstream(self, where, answer, *files):
         made = self.programs.start(f"upstream-{where}", [
-            *self.node.netns.within, sys.executable, HERE / "one_answer.py", where, answer])
+            *self.node.netns.within, sys.executable, HERE / "one_answer.py", where, answer, *files])
         self.upstreams[where] = made
         wait_until(lambda: "up" in made.log(), f"{where} is up", 20, [made])
 
@@ -115,15 +121,15 @@ class Site:
                         "subjects": [{"kind": "ServiceAccount", "name": account,
                                       "namespace": namespace}]})
 
-    def put_coredns(self, image, text, replicas=2):
-        """What kubeadm has; returns when it serves."""
+    def put_coredns(self, image, text, replicas=2, is_importing=False):
+        """What kubeadm or k3s has; returns when it serves."""
         self.grant("coredns", SYSTEM)
         self.put_corefile(text)
         self.api.apply({"apiVersion": "v1", "kind": "Service",
                         "metadata": {"name": "kube-dns", "namespace": SYSTEM}, "spec": {
                             "selector": KUBE_DNS, "ports": [{"name": "dns", "port": 53,
                                                              "protocol": "UDP"}]}})
-        self.api.apply(deployment(image, replicas))
+        self.api.apply(deployment(image, replicas, is_importing))
         self.node.start()
         return self.node.wait_ready(replicas)
 
@@ -132,9 +138,9 @@ class Site:
                         "metadata": {"name": "coredns", "namespace": SYSTEM},
                         "data": {"Corefile": text}}, manager=manager)
 
-    def corefile(self, name="coredns", namespace=SYSTEM):
+    def corefile(self, name="coredns", namespace=SYSTEM, key="Corefile"):
         found = self.api.get("ConfigMap", name, namespace) or {}
-        return (found.get("data") or {}).get("Corefile")
+        return (found.get("data") or {}).get(key)
 
     def put(self, name="default", **spec):
         self.api.apply(dns_object(name, **spec))

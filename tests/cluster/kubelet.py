@@ -139,6 +139,9 @@ class Container:
         for name in files:
             if not (folder / name).is_symlink():
                 (folder / name).symlink_to(f"..data/{name}")
+        for link in folder.iterdir():
+            if link.is_symlink() and link.name[:2] != ".." and link.name not in files:
+                link.unlink()
 
     # ---- the process
 

@@ -204,6 +204,46 @@ def test_a_file_that_is_broken_by_hand_raises_the_counter_of_the_alert(site, rel
     here.wait_answer("www.foo.com", "192.0.2.1")
 
 
+@pytest.mark.parametrize("release", sorted(RELEASES))
+def test_the_hash_of_a_file_is_what_coredns_shows_after_a_reload(site, release):
+    here = site(release)
+    text = """(common) {
+    errors
+    log . "{combined} <a&b>" {
+        class denial error
+    }
+}
+.:5353 {
+    import common
+    whoami
+    prometheus 127.0.0.1:9153
+    reload 2s 1s
+    import custom/*.override
+}
+a.example:5353 b.example:5353 {
+    import common
+    forward . 127.0.0.21 {
+        policy sequential
+    }
+    forward c.example 127.0.0.22:5300 # again
+}
+import custom/*.server
+"""
+    path, custom = here.folder / "Corefile", here.folder / "custom"
+    custom.mkdir()
+    (custom / "a.override").write_text("bufsize 1232\n")
+    (custom / "b.server").write_text("c.example:5353 {\n    whoami\n}\n")
+    path.write_text(text)
+    here.run_coredns()
+    here.wait_answer("www.a.example", "192.0.2.1")
+    path.write_text(f"# another line\n\n{text}")
+    code, found, errors = run("corefile", "hash", path)
+    assert (code, errors) == (0, "")
+    shown = f'coredns_reload_version_info{{hash="sha512",value="{found.strip()}"}}'
+    wait_until(lambda: here.metrics("127.0.0.1:9153").get(shown) == 1,
+               lambda: f"{shown} in {here.metrics('127.0.0.1:9153')}", 90, [here.coredns])
+
+
 def test_a_restart_changes_nothing(site):
     here = site("1.10.1")
     here.put(server("foo.com", upstreams=["127.0.0.21"]))

@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from dns_sites import SYSTEM_ANSWER, Site, server, with_kind
+from authority import Authority
+from dns_sites import SYSTEM, SYSTEM_ANSWER, Site, server, with_kind
 from harness import wait_until
 
 RELEASE, SAID = "1.10.1", "1.14.7"
@@ -53,19 +54,25 @@ static.example:53 {
     loadbalance
 }
 """
+IMPORTS = "import /etc/coredns/custom/*.server\n"
+CUSTOM = "theirs.example:53 {\n    forward . 198.51.100.1 # %s\n}\n"
+SECURE, SECURE_SERVER, SECURE_ANSWER = "secure.example", "198.51.100.9:853", "192.0.2.9"
+AUTHORITY = "dns.secure.example"
 # What others may break their file with: what the linter sees, and what only that CoreDNS does.
 BROKEN = {"broken": ("forwardd . 192.0.2.1", "ForeignCorefileBroken", "forwardd"),
           "newer directive": ("multisocket 2", "CorefileRefused", "Unknown directive 'multisocket'"),
           "missing plugin": ("dnssec", "CorefileRefused", "no action found for directive 'dnssec'")}
 EDITS = {"adopted": ["good", "good", "root", "root", "refused", "refused", "refused", "foreign",
                      "foreign and refused", "team", *BROKEN],
-         "owned": ["good", "good", "root", "refused", "refused", "refused", "team", "replaced"]}
+         "import": ["good", "refused", "foreign", "foreign and refused", "team"],
+         "owned": ["good", "good", "root", "refused", "refused", "refused", "team", "replaced",
+                   "bundle", "bad bundle", "bundle and refused"]}
 DISTURBANCES = ["leader", "leader", "leader", "leader", "both", "both", "standby", "pod", "pod",
                 "pod", "preflight", "preflight", "none"]
 ROOT = "."  # among zones: what upstreamResolvers names
 ROOT_FORWARD = re.compile(r"^    forward \. [^}]*\}\n", re.M)
 PLACE = "    loop\n"
-PORTS = {"adopted": 53, "owned": 5353}
+PORTS = {"adopted": 53, "import": 53, "owned": 5353}
 
 
 class World(Site):
@@ -83,12 +90,19 @@ class World(Site):
         self.last_refusal = ""
         for where, answer in UPSTREAMS.items():
             self.add_upstream(where, answer)
+        if mode == "owned":
+            self.authority = Authority(folder / "authority")
+            self.add_upstream(SECURE_SERVER, SECURE_ANSWER,
+                              *self.authority.server("secure", AUTHORITY))
+            self.put_bundle()
 
     def begin(self, *words):
         words = ["--coredns-version", SAID, "--corefile-deadline", "30s", *words]
         self.change_zones(3)
-        if self.mode == "adopted":
-            self.put_coredns(IMAGE, self.foreign())
+        if self.mode != "owned":
+            self.put_coredns(IMAGE, self.foreign(), is_importing=self.mode == "import")
+            if self.mode == "import":
+                self.put_custom()
             self.start(*words, count=2)
             self.put_zones()
         else:
@@ -102,7 +116,7 @@ class World(Site):
 
     def foreign(self, more=""):
         """Their file, with one more line in its root block."""
-        text = COREFILE % {"version": self.version}
+        text = COREFILE % {"version": self.version} + IMPORTS * (self.mode == "import")
         return text.replace(PLACE, f"{PLACE}    {more}\n") if more else text
 
     def change_zones(self, count):
@@ -121,6 +135,10 @@ class World(Site):
             more = self.refused[0] if self.refused and self.refused[2] == zone else {}
             if zone not in (TEAM, ROOT):
                 rows.append(server(zone, upstreams=[where], **more))
+        if self.mode == "owned":
+            rows.append(server(SECURE, upstreams=[SECURE_SERVER], transportConfig={
+                "transport": "TLS", "tls": {"serverName": AUTHORITY,
+                                            "caBundle": {"name": "corp"}}}))
         self.put(servers=rows, **self.resolvers())
 
     def resolvers(self):
@@ -131,6 +149,8 @@ class World(Site):
             {"type": "Network", "address": host, "port": int(port)}]}}
 
     def change_root(self):
+        if self.mode == "import": # upstreamResolvers is refused there
+            return
         if ROOT in self.zones:
             del self.zones[ROOT]
         else:
@@ -165,8 +185,50 @@ class World(Site):
         self.put_zones()
         self.put("team", servers=[server(TEAM, upstreams=[self.zones[TEAM]])])
 
+    def put_custom(self):
+        """Of others, beside ours."""
+        self.api.apply({"apiVersion": "v1", "kind": "ConfigMap",
+                        "metadata": {"name": "coredns-custom", "namespace": SYSTEM},
+                        "data": {"theirs.server": CUSTOM % self.version}})
+
+    def put_bundle(self, text=None):
+        """Other octets each time, of the one authority."""
+        self.version += 1
+        text = text or f"# {self.version}\n{self.authority.path('ca.crt').read_text()}"
+        self.api.apply({"apiVersion": "v1", "kind": "ConfigMap",
+                        "metadata": {"name": "corp", "namespace": self.namespace},
+                        "data": {"ca-bundle.crt": text}})
+
+    def edit_bundle(self):
+        self.refused = None
+        self.put_bundle()
+        self.put_zones()
+
+    def edit_bundle_and_refused(self):
+        acts = [self.put_bundle, self.edit_refused]
+        self.rng.shuffle(acts)
+        for act in acts:
+            act()
+
+    def break_bundle(self, disturbance):
+        """What has no certificate replaces none that has one."""
+        self.refused = None
+        self.put_zones()
+        self.wait_zones(self.zones)
+        self.put_bundle("nothing")
+        self.disturb("leader" if disturbance == "pod" else disturbance)
+        assert "has no certificate" in self.wait("Accepted", "False", "PartiallyAccepted")
+        self.wait_zones(self.zones)
+        self.put_bundle()
+
     def edit_foreign(self):
         """As in an editor: our blocks in the same file are saved as they were when it was opened."""
+        if self.mode == "import":
+            self.version += 1
+            self.put_custom()
+            self.put_corefile(self.foreign())
+            self.last_refusal = "" # ours is no other text: it stays refused
+            return
         before = f"version {self.version}\n"
         self.version += 1
         self.put_corefile(self.live().replace(before, f"version {self.version}\n"))
@@ -241,10 +303,13 @@ class World(Site):
                        lambda zone=zone, where=where:
                        f"{zone} is asked of {where}, not {self.ask_zone(zone)}\n{self.shown()}",
                        90, self.alive())
-        if self.mode == "adopted":
-            wait_until(lambda: all(self.ask(each, "www.static.example") == [FOREIGN_ANSWER]
-                                   for each in self.node.wait_ready()),
-                       "the zone of others is served", 60, self.alive())
+        others = {"adopted": {"www.static.example": FOREIGN_ANSWER},
+                  "import": {"www.static.example": FOREIGN_ANSWER, "www.theirs.example": "192.0.2.1"},
+                  "owned": {f"www.{SECURE}": SECURE_ANSWER}}
+        for name, answer in others[self.mode].items():
+            wait_until(lambda name=name, answer=answer:
+                       all(self.ask(each, name) == [answer] for each in self.node.wait_ready()),
+                       lambda name=name: f"{name} is served\n{self.shown()}", 60, self.alive())
 
     def settle_good(self):
         self.wait_zones(self.zones)
@@ -278,6 +343,8 @@ class World(Site):
     def live(self):
         if self.mode == "adopted":
             return self.corefile()
+        if self.mode == "import":
+            return self.corefile("coredns-custom", key="signpost.server")
         return self.corefile("dns-default", self.namespace)
 
     def check_node(self):
@@ -286,12 +353,15 @@ class World(Site):
         for each in self.node.all_containers():
             if each.owner:
                 assert len(each.ends) <= each.killed, f"{each.ends}\n{each.log()}"
-        if self.mode == "adopted":
+        if self.mode != "owned":
             assert self.is_foreign_whole(), f"bytes of others\n{self.shown()}"
 
     def is_foreign_whole(self, more=""):
         """Our blocks stand before theirs. The `forward` of their root is ours while
         upstreamResolvers says something."""
+        if self.mode == "import":
+            return self.corefile() == self.foreign() and \
+                self.corefile("coredns-custom", key="theirs.server") == CUSTOM % self.version
         theirs, live = self.foreign(more), self.live()
         live = live[live.index(theirs[:10]):]
         if ROOT in self.served:
@@ -324,10 +394,13 @@ class World(Site):
             self.wait_zones(self.zones)
             self.served = dict(self.zones)
             self.break_foreign(edit, disturbance)
+        elif edit == "bad bundle":
+            self.break_bundle(disturbance)
         else:
             getattr(self, f"edit_{edit.replace(' ', '_')}")()
-            is_theirs = edit == "replaced" and disturbance == "pod"
-            self.disturb("leader" if is_theirs else disturbance)
+            # A Pod that restarts then may find a file that is not ours, or lack a bundle.
+            is_spared = disturbance == "pod" and (edit == "replaced" or "bundle" in edit)
+            self.disturb("leader" if is_spared else disturbance)
         self.settle()
 
 
@@ -364,7 +437,7 @@ def worlds(dns_cluster, namespace, programs, tmp_path):
         each.end()
 
 
-@pytest.mark.parametrize("mode", ["adopted", "owned"])
+@pytest.mark.parametrize("mode", ["adopted", "import", "owned"])
 def test_what_works_is_never_replaced_by_what_is_refused(new_world, mode):
     seed = int(os.environ.get("COREFILE_SEED", random.randrange(1 << 32)))
     print(f"COREFILE_SEED={seed}")
@@ -388,6 +461,8 @@ def test_what_works_is_never_replaced_by_what_is_refused(new_world, mode):
                world.alive())
     if mode == "adopted":
         assert world.live() == world.foreign()
+    if mode == "import":
+        assert world.live() is None and world.is_foreign_whole()
 
 
 def test_a_refused_file_that_pods_were_given_is_taken_back_after_the_deadline(new_world):

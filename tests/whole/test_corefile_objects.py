@@ -1,6 +1,7 @@
 """DNS objects and Corefiles as words of one another: corefile render, diff and convert."""
 
 import json
+import pathlib
 import re
 
 import harness
@@ -142,6 +143,18 @@ def test_a_difference_is_told_by_zone_plugin_and_tokens(tmp_path):
     assert run(tmp_path, "diff", "dns.yaml", "--against", "Broken", Broken=".:53 {\n")[0] == 2
 
 
+def test_a_zone_that_is_written_otherwise_is_no_difference(tmp_path):
+    words = ("diff", "--dns-port", "53", "dns.yaml", "--against", "Corefile")
+    manifest = FIRST_DRAFT.replace("bar.com", "10.0.0.0/23")
+    _, text, _ = run(tmp_path, "render", "--dns-port", "53", "dns.yaml", dns_yaml=manifest)
+    same = text.replace("foo.com:53 ", "dns://Foo.Com. ").replace(
+        "0.0.10.in-addr.arpa:53 1.0.10.in-addr.arpa:53 ", "10.0.0.0/23 ")
+    assert same != text
+    assert run(tmp_path, *words, Corefile=same) == (0, "", "")
+    code, told, _ = run(tmp_path, *words, Corefile=same.replace("dns://", "tls://"))
+    assert code == 1 and "- tls://foo.com:853: errors\n" in told and "+ foo.com:53: errors\n" in told
+
+
 def test_a_corefile_becomes_an_object_and_what_it_can_not_say_is_told(tmp_path):
     code, text, errors = run(tmp_path, "convert", "Corefile", Corefile=THEIRS)
     assert code == 1
@@ -220,6 +233,50 @@ a.example {
     assert "upstreamResolvers" in text
 
 
+def test_what_the_object_may_not_say_is_told(tmp_path):
+    code, text, errors = run(tmp_path, "convert", "Corefile", Corefile="""
+a.example b.example:1053 {
+    forward . ns.example
+}
+a.example:54 {
+    forward . 192.0.2.1
+}
+. {
+    forward . /etc/resolv.conf
+}
+""")
+    assert code == 1 and len(yaml.safe_load(text)["spec"]["servers"]) == 2
+    rows = errors.splitlines()[1:]
+    assert rows[:2] == ["Corefile:2: b.example:1053: its port is not that of the root block",
+                        "Corefile:5: a.example:54: its port is not that of the root block"]
+    assert rows[2].startswith("spec.servers[0].forwardPlugin.upstreams[0]: ns.example must be")
+    assert len(rows) == 3
+
+
+def test_authorities_are_those_of_the_manifests(tmp_path):
+    source = pathlib.Path(__file__).parents[2] / "src" / "base" / "test_certificate.h"
+    pem = "\n".join(re.findall(r'"(.*)\\n"', source.read_text())) + "\n"
+    spec = {"servers": [{"zones": ["a.example"], "forwardPlugin": {
+        "upstreams": ["192.0.2.1"], "transportConfig": {"transport": "TLS", "tls": {
+            "serverName": "dns.example", "caBundle": {"name": "corp"}}}}}]}
+    made = {"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "corp", "namespace": "openshift-config", "resourceVersion": "17"}}
+    dns = {"apiVersion": "operator.openshift.io/v1", "kind": "DNS",
+           "metadata": {"name": "default"}, "spec": spec}
+
+    def render(data, *words):
+        (tmp_path / "all.yaml").write_text(yaml.safe_dump_all([dns, {**made, "data": data}]))
+        return run(tmp_path, "render", *words, "all.yaml")
+    code, text, _ = render({"ca-bundle.crt": pem})
+    assert code == 0 and "tls /etc/pki/dns.example-ca-corp-17/ca-bundle.crt\n" in text
+    for words, data, told in (((), {"ca-bundle.crt": "x"}, "no certificate that can be read"),
+                              ((), {"other": pem}, "no certificate that can be read"),
+                              (("--corefile-mode", "file"), {"ca-bundle.crt": pem},
+                               "mounted into Pods of an own CoreDNS only")):
+        code, text, errors = render(data, *words)
+        assert code == 1 and "a.example" not in text and told in errors
+
+
 def test_without_a_cluster_none_is_asked(tmp_path):
     _, text, _ = run(tmp_path, "render", "dns.yaml", dns_yaml=FIRST_DRAFT)
     assert "kubernetes cluster.local" in text
@@ -228,15 +285,16 @@ def test_without_a_cluster_none_is_asked(tmp_path):
 
 
 def test_stub_domains_of_kube_dns_become_servers(tmp_path):
-    code, text, _ = run(tmp_path, "convert", "kube-dns.yaml", **{"kube-dns_yaml": """
+    code, text, errors = run(tmp_path, "convert", "kube-dns.yaml", **{"kube-dns_yaml": """
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: kube-dns, namespace: kube-system}
 data:
-  stubDomains: '{"acme.example": ["192.0.2.4"]}'
+  stubDomains: '{"acme.example": ["192.0.2.4"], "b_d.example": ["192.0.2.5"]}'
   upstreamNameservers: '["192.0.2.8", "192.0.2.9:54"]'
 """})
-    assert code == 0
+    assert code == 1 and errors.startswith(
+        "not said by the object:\nspec.servers[1].zones[0]: b_d.example is no zone")
     spec = yaml.safe_load(text)["spec"]
     assert spec["servers"][0]["zones"] == ["acme.example"]
     assert spec["upstreamResolvers"]["upstreams"] == [

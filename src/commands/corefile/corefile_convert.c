@@ -11,11 +11,14 @@
 
 // Other ways to say what is forwarded where, as one DNS object with `servers`.
 
+enum { DNS_PORT = 53 };
+
 struct converting {
     struct arena *arena;
     struct value *spec;      // of the object, but for the two that follow
     struct value *servers;   // list
     struct value *resolvers; // map; NULL: none
+    uint16_t port;           // of the root block
     struct buffer lost;      // what the object can't say, a line each
 };
 
@@ -202,6 +205,24 @@ static bool is_canary(const struct corefile *corefile, const struct corefile_blo
            text_is(corefile_text(corefile, block->directives[0].first), "chaos");
 }
 
+// All zones of an object are served on the port of the root block.
+static void lose_ports(struct converting *converting, const struct corefile *corefile,
+                       const struct corefile_block *block)
+{
+    struct arena *arena = converting->arena;
+    const struct corefile_token *token = &corefile->tokens[block->first];
+    const char *port = arena_printf(arena, "%u", converting->port);
+    for (size_t i = 0; i < block->key_count; i++) {
+        struct corefile_address address;
+        if (!corefile_address_read(arena, block->keys[i], &address) &&
+            !strcmp(address.transport, "dns") &&
+            !text_is(corefile_address_port(arena, &address, DNS_PORT), port))
+            buffer_printf(
+                &converting->lost, "%s:%u: %.*s: its port is not that of the root block\n",
+                corefile->files[token->file].path, token->line, TEXT_ARGS(block->keys[i]));
+    }
+}
+
 static void convert_block(struct converting *converting, const struct corefile *corefile,
                           const struct corefile_block *block)
 {
@@ -214,8 +235,10 @@ static void convert_block(struct converting *converting, const struct corefile *
     }
     if (is_canary(corefile, block, &entry))
         return;
-    if (is_read)
+    if (is_read) {
         value_append(converting->servers, server_of(converting, &entry));
+        lose_ports(converting, corefile, block);
+    }
     add_lost(converting, corefile, block, &rest);
 }
 
@@ -235,6 +258,8 @@ static bool convert_corefile(struct converting *converting, const struct invocat
         corefile_write_problem(&text, &problems.items[0]);
         return error_set(err, FAULT_SPEC, NULL, "%s", text.at);
     }
+    if (!corefile_find_zone(corefile, TEXT("."), &converting->port) || !converting->port)
+        converting->port = DNS_PORT;
     for (size_t i = 0; i < corefile->block_count; i++)
         convert_block(converting, corefile, &corefile->blocks[i]);
     return true;
@@ -329,6 +354,18 @@ static bool convert_manifests(struct converting *converting, const char *path, s
 
 // ---- the command --------------------------------------------------------------------------------
 
+// What the object says against a rule is not served.
+static void lose_faults(struct converting *converting, const struct value *object)
+{
+    struct findings findings = {.arena = converting->arena};
+    kind_check(&dns_kind, object, &findings);
+    dns_kind.validate(object, &findings);
+    for (size_t i = 0; i < findings.count; i++)
+        if (findings.items[i].level == FINDING_ERROR)
+            buffer_printf(&converting->lost, "%s\n",
+                          finding_text(converting->arena, &findings.items[i]));
+}
+
 static int print(const struct invocation *invocation, struct converting *converting)
 {
     AUTO_BUFFER text = {0};
@@ -341,6 +378,7 @@ static int print(const struct invocation *invocation, struct converting *convert
     if (converting->resolvers)
         value_set(converting->spec, TEXT("upstreamResolvers"), converting->resolvers);
     value_put(arena, object, "spec", converting->spec);
+    lose_faults(converting, object);
     value_write_yaml(&text, object, 0);
     int code = corefile_print(invocation, &text, object);
     if (code || !converting->lost.len)
@@ -384,8 +422,8 @@ const struct command corefile_convert_command = {
            "and the rest stays, of the ConfigMap kube-dns stubDomains and upstreamNameservers are "
            "taken. Any other "
            "file is a Corefile: each server block that forwards becomes an entry of servers, and "
-           "the forward of the root block upstreamResolvers. What the object cannot say stands on "
-           "stderr. --output json prints the object as JSON.\n"
+           "the forward of the root block upstreamResolvers. What the object cannot say, and what "
+           "of it breaks a rule, stands on stderr. --output json prints the object as JSON.\n"
            "\n"
            "Exit code 0: all of it is said; 1: some is not; 2: the file cannot be read.",
     .examples = "signpost corefile convert Corefile > dns.yaml\n"

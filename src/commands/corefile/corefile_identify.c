@@ -75,9 +75,9 @@ const struct command corefile_hash_command = {
         "Prints the value that the metric coredns_reload_version_info has after a CoreDNS has "
         "reloaded this file: the SHA-512 of its server blocks. The metric appears after the "
         "first reload, and shows a file that was refused, too: believe it only if "
-        "coredns_reload_failed_total has not grown. Paths of imported files are part of it: read a "
-        "Corefile with imports at the path that it has for CoreDNS. --output json prints a map "
-        "with \"hash\".",
+        "coredns_reload_failed_total has not grown. Absolute paths of imported files are part of "
+        "it: read a Corefile with imports at the absolute path that it has for CoreDNS. "
+        "--output json prints a map with \"hash\".",
     .examples = "signpost corefile hash Corefile\n",
     .groups = {{hash_rows, COUNT_OF(hash_rows), false}},
     .run = hash_run,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/certificates.h"
 #include "base/must.h"
 #include "commands/check_set.h"
 #include "commands/manifest_files.h"
@@ -143,6 +144,7 @@ void corefile_manifests_read(struct corefile_manifests *manifests, const char *c
 struct bundles {
     const struct corefile_manifests *manifests;
     const char *namespace_;
+    bool is_mountable;
 };
 
 // Without a cluster a bundle has no resourceVersion but what its manifest says.
@@ -150,6 +152,10 @@ static enum bundle_state find_bundle(const void *context, struct text name, stru
                                      const char **why)
 {
     const struct bundles *bundles = context;
+    if (!bundles->is_mountable) {
+        *why = "caBundle is mounted into Pods of an own CoreDNS only";
+        return BUNDLE_UNSUPPORTED;
+    }
     for (size_t i = 0; i < bundles->manifests->config_map_count; i++) {
         const struct value *map = bundles->manifests->config_maps[i];
         if (!text_equal(value_text_at(map, "metadata.name"), name) ||
@@ -158,7 +164,9 @@ static enum bundle_state find_bundle(const void *context, struct text name, stru
         *version = value_text_at(map, "metadata.resourceVersion");
         if (!version->at)
             *version = TEXT("0");
-        return BUNDLE_FOUND;
+        *why = "its ConfigMap has no certificate that can be read under the key ca-bundle.crt";
+        struct text pem = value_text(value_find(value_find(map, "data"), "ca-bundle.crt"));
+        return certificates_has_any(pem) ? BUNDLE_FOUND : BUNDLE_INVALID;
     }
     *why = arena_printf(bundles->manifests->arena,
                         "the manifests have no ConfigMap %s/%.*s of the authorities",
@@ -202,10 +210,10 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
     if (!manifests->count || !text_is(manifests->objects[0].name, DNS_MAIN_NAME))
         return error_set(err, FAULT_SPEC, NULL,
                          "the manifests have no DNS object of the name " DNS_MAIN_NAME);
-    const struct bundles bundles = {manifests, settings->ca_namespace};
     bool is_openshift =
         !strcmp(manifests->layout ? manifests->layout : settings->layout, "openshift");
     bool has_cluster = !settings->corefile_path && strcmp(settings->mode, "file") != 0;
+    const struct bundles bundles = {manifests, settings->ca_namespace, has_cluster};
     struct text cluster_ip = text_of(settings->cluster_ip);
     struct merge_settings merge_settings = merge_settings_of(
         settings, is_openshift ? COREFILE_OPENSHIFT : COREFILE_PLAIN, has_cluster);

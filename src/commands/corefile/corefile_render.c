@@ -5,6 +5,7 @@
 #include "commands/commands.h"
 #include "commands/corefile/corefile_files.h"
 #include "commands/corefile/corefile_manifests.h"
+#include "dns/corefile/address.h"
 #include "dns/corefile/identity.h"
 
 // The Corefile that DNS objects come to, printed or compared with another one.
@@ -83,6 +84,8 @@ const struct command corefile_render_command = {
 
 // ---- comparing by meaning -----------------------------------------------------------------------
 
+enum { DNS_PORT = 53 };
+
 // A line says: zone, plugin, tokens. Order of blocks, blanks and comments mean nothing.
 struct lines {
     const char **items;
@@ -105,17 +108,40 @@ static const char *line_of(struct arena *arena, const struct corefile *corefile,
     return arena_copy(arena, out.at, out.len);
 }
 
+static void add_lines(struct arena *arena, const struct corefile *corefile,
+                      const struct corefile_block *block, struct text key, struct lines *out)
+{
+    for (size_t i = 0; i < block->directive_count; i++) {
+        mem_reserve(&out->items, &out->capacity, out->count + 1);
+        out->items[out->count++] = line_of(arena, corefile, key, &block->directives[i]);
+    }
+}
+
+// Zones are written in many ways, and a network is several of them.
+static void add_zones(struct arena *arena, const struct corefile *corefile,
+                      const struct corefile_block *block, struct text key, struct lines *out)
+{
+    struct corefile_address address;
+    if (corefile_address_read(arena, key, &address)) {
+        add_lines(arena, corefile, block, key, out);
+        return;
+    }
+    bool is_plain = !strcmp(address.transport, "dns");
+    struct text port = corefile_address_port(arena, &address, DNS_PORT);
+    for (size_t i = 0; i < address.zone_count; i++) {
+        struct text zone = corefile_zone_name(arena, address.zones[i], false);
+        zone.len -= zone.len > 1; // the final dot
+        const char *name = arena_printf(arena, "%s%s%.*s:%.*s", is_plain ? "" : address.transport,
+                                        is_plain ? "" : "://", TEXT_ARGS(zone), TEXT_ARGS(port));
+        add_lines(arena, corefile, block, text_of(name), out);
+    }
+}
+
 static void list_lines(struct arena *arena, const struct corefile *corefile, struct lines *out)
 {
-    for (size_t b = 0; b < corefile->block_count; b++) {
-        const struct corefile_block *block = &corefile->blocks[b];
-        for (size_t k = 0; k < block->key_count; k++)
-            for (size_t d = 0; d < block->directive_count; d++) {
-                mem_reserve(&out->items, &out->capacity, out->count + 1);
-                out->items[out->count++] =
-                    line_of(arena, corefile, block->keys[k], &block->directives[d]);
-            }
-    }
+    for (size_t b = 0; b < corefile->block_count; b++)
+        for (size_t k = 0; k < corefile->blocks[b].key_count; k++)
+            add_zones(arena, corefile, &corefile->blocks[b], corefile->blocks[b].keys[k], out);
     if (out->count)
         qsort(out->items, out->count, sizeof *out->items, compare_lines);
 }
@@ -244,9 +270,9 @@ const struct command corefile_diff_command = {
     .positional = "PATH...",
     .doc = "Prints what the Corefile of --against has and the one that the manifests come to has "
            "not in lines that begin with -, and what only the latter has in lines that begin with "
-           "+. A line is a zone, a plugin and its arguments: blanks, comments and the order of "
-           "server blocks do not count, nor does the config id. --output json prints a map with "
-           "the lists \"removed\" and \"added\" of such lines.\n"
+           "+. A line is a zone, a plugin and its arguments: blanks, comments, the order of server "
+           "blocks and how a zone is written do not count, nor does the config id. --output json "
+           "prints a map with the lists \"removed\" and \"added\" of such lines.\n"
            "\n"
            "Exit code 0: they mean the same; 1: they do not; 2: something cannot be read.",
     .examples = "signpost corefile diff dns.yaml --against Corefile\n",

@@ -376,8 +376,8 @@ void keep_bundle_copies(struct reconcile *reconcile)
     struct bundle_mounts mounts = {0};
     const struct dns_config *before = &reconcile->before.config;
     collect_needed(reconcile, &mounts);
-    for (size_t i = 0; i < mounts.count; i++)
-        want_bundle_copy(reconcile, mounts.items[i].copy);
+    for (size_t i = 0; i < reconcile->now.config.copy_count; i++) // several mounts may share one
+        want_bundle_copy(reconcile, reconcile->now.config.copies[i]);
     for (size_t i = 0; i < before->copy_count; i++)
         if (!is_needed(&mounts, before->copies[i]))
             drop_bundle_copy(reconcile, before->copies[i]);

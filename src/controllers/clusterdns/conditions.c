@@ -315,7 +315,9 @@ static void report_converged(struct reconcile *reconcile)
                          stale_names(reconcile)));
     else
         set(reconcile, "Converged", CONDITION_UNKNOWN, REASON_PODS_SILENT,
-            arena_printf(arena, "these Pods do not answer version.bind (CH TXT): %s",
+            arena_printf(arena, "these Pods %s: %s",
+                         names_config(reconcile) ? "do not answer version.bind (CH TXT)"
+                                                 : "do not show that they run it",
                          stale_names(reconcile)));
 }
 

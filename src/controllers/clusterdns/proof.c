@@ -98,13 +98,17 @@ bool answers_wanted_config(struct reconcile *reconcile, struct text ip)
         reconcile->id);
 }
 
-static void count_answer(struct reconcile *reconcile, const struct answer_view *answer,
-                         struct text name)
+bool names_config(const struct reconcile *reconcile)
+{
+    return reconcile->mode != MODE_OWNED || strcmp(reconcile->settings->layout, "openshift") != 0;
+}
+
+// `id`: of what it runs; absent: it is silent, or was not asked yet.
+static void count_pod(struct reconcile *reconcile, struct text id, bool is_asked, struct text name)
 {
     struct proof *proof = &reconcile->proof;
-    struct text id = id_in(answer);
     proof->total++;
-    if (!answer || !answer->answered_ms)
+    if (!is_asked)
         proof->unknown++;
     else if (text_is(id, reconcile->id))
         proof->current++;
@@ -118,7 +122,23 @@ static void count_answer(struct reconcile *reconcile, const struct answer_view *
 
 static void ask(struct reconcile *reconcile, const char *address, struct text name)
 {
-    count_answer(reconcile, ask_config(reconcile, address), name);
+    const struct answer_view *answer = ask_config(reconcile, address);
+    count_pod(reconcile, id_in(answer), answer && answer->answered_ms, name);
+}
+
+// A Corefile without its id can't be asked for. A Pod of the template that came with it has it once
+// it is ready.
+static struct text id_of_template(const struct reconcile *reconcile, const struct pod *pod)
+{
+    bool is_other = !text_is(pod->config_id, reconcile->id);
+    return pod->is_ready || is_other ? pod->config_id : (struct text){0};
+}
+
+// A Pod of the template before may lack what a new Corefile mounts, and is replaced anyway.
+static bool is_of_other_template(const struct reconcile *reconcile, const struct pod *pod)
+{
+    return !strcmp(reconcile->settings->update, "rolling") && pod->config_id.len &&
+           !text_is(pod->config_id, reconcile->id);
 }
 
 // A port that somebody else has is no fault of the text.
@@ -143,6 +163,7 @@ static void note_crash(struct reconcile *reconcile, const struct object *object,
     const struct pod_end *end = pod->end.is_known ? &pod->end : &pod->last_end;
     if (!end->is_known || end->exit_code != REFUSED_EXIT || !end->message.len ||
         !is_about_text(end->message) || reconcile->proof.crash ||
+        is_of_other_template(reconcile, pod) ||
         is_end_of_earlier(reconcile, object->created_s, end->finished_s))
         return;
     reconcile->proof.crash = arena_copy(reconcile->arena, end->message.at, end->message.len);
@@ -159,7 +180,11 @@ static void ask_pod(struct reconcile *reconcile, const struct object *object)
         return;
     const char *host = arena_copy(reconcile->arena, pod.ip.at, pod.ip.len);
     note_host(reconcile, host);
-    ask(reconcile, address_of(reconcile, host, reconcile->merged.input.port), object_name(object));
+    if (names_config(reconcile))
+        ask(reconcile, address_of(reconcile, host, reconcile->merged.input.port),
+            object_name(object));
+    else
+        count_pod(reconcile, id_of_template(reconcile, &pod), true, object_name(object));
 }
 
 static void ask_pods(struct reconcile *reconcile)

@@ -129,7 +129,8 @@ struct reconcile {
     struct upstreams upstreams;
 };
 
-// ---- clusterdns.c -------------------------------------------------------------------------------
+// ---- reconcile.c --------------------------------------------------------------------------------
+void clusterdns_decide(const struct snapshot *snapshot, void *model, struct decision *out);
 // CoreDNS refused the Corefile that is wanted: the status and an event say so.
 void refuse_config(struct reconcile *reconcile, struct text why);
 
@@ -254,6 +255,8 @@ bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
 int64_t deadline_of(const struct reconcile *reconcile); // Unix ms
 bool is_past_deadline(const struct reconcile *reconcile);
+// The Corefile that is wanted says its id to those who ask. That of OpenShift's layout does not.
+bool names_config(const struct reconcile *reconcile);
 // The status says that all Pods ran the Corefile that is wanted.
 bool was_converged(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.

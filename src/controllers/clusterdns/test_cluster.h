@@ -15,7 +15,7 @@
 #include "kinds/serviceaccount/serviceaccount_kind.h"
 #include "kinds/servicemonitor/servicemonitor_kind.h"
 
-enum { BEGAN_S = 1767088800, OBJECTS_MAX = 64, PODS_MAX = 16 };
+enum { BEGAN_S = 1767088800, OBJECTS_MAX = 64, PODS_MAX = 48 };
 
 struct stored {
     const struct kind *kind;
@@ -37,6 +37,10 @@ static struct test_cluster {
         const char *address;
         const char *id;
     } answers[PODS_MAX];
+    struct {
+        const char *path;
+        const char *text;
+    } files[2];                  // of mode file
     const char *unreadable;      // why ConfigMaps and Deployments can't be read, or NULL
     bool prunes_config;          // the CRD has no status.config
     bool has_monitors;           // the Prometheus operator's kinds are there
@@ -191,6 +195,23 @@ static inline const char *answer_of(const char *address)
     return NULL;
 }
 
+// Reads a file, or gives it that text.
+static inline struct value *read_file_there(const struct question *question)
+{
+    struct text path = value_text_at(question->about, "path");
+    struct text text = value_text_at(question->about, "text");
+    struct value *value = value_make(arena, VALUE_MAP);
+    size_t at = 0;
+    while (cluster.files[at].path && !text_is(path, cluster.files[at].path))
+        must(++at < COUNT_OF(cluster.files));
+    cluster.files[at].path = arena_copy(arena, path.at, path.len);
+    if (text.at)
+        cluster.files[at].text = arena_copy(arena, text.at, text.len);
+    if (cluster.files[at].text)
+        value_put_text(arena, value, "text", cluster.files[at].text);
+    return value;
+}
+
 // As the engine tells questions apart.
 static inline struct content_id id_of(const struct question *question)
 {
@@ -216,14 +237,17 @@ static inline void answer(const struct question *question, struct answer_view *o
         value_put_texts(arena, value, "failing", failing);
     else if (id && *id)
         value_put_text(arena, value, "id", id);
+    bool is_file = !strcmp(question->name, "corefile");
     *out = (struct answer_view){
         .id = id_of(question),
         .backend = question->backend,
         .name = question->name,
         .answered_ms = cluster.now_ms,
-        .is_ok = id != NULL,
-        .value = id ? value : NULL,
-        .error = id ? NULL : &silence,
+        .is_ok = id || is_file,
+        .value = is_file ? read_file_there(question)
+                 : id    ? value
+                         : NULL,
+        .error = id || is_file ? NULL : &silence,
     };
 }
 
@@ -315,11 +339,16 @@ static inline size_t reconcile_once(const char *name)
     return cluster.writes;
 }
 
-// Until nothing is left to write.
+// Until nothing is left to write or to ask for.
 static inline void settle(const char *name)
 {
-    for (unsigned i = 0; find_stored(&dns_kind, "", name) && reconcile_once(name); i++)
+    size_t asked;
+    for (unsigned i = 0; find_stored(&dns_kind, "", name); i++) {
+        asked = cluster.question_count;
+        if (!reconcile_once(name) && asked == cluster.question_count)
+            return;
         must(i < 20);
+    }
 }
 
 // ---- what is to be seen -------------------------------------------------------------------------

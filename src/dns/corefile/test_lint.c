@@ -172,6 +172,8 @@ static void options_of_forward_have_their_arguments_and_releases(void **state)
         {NULL, "max_concurrent +3", ""},
         {NULL, "max_fails +3", "strconv.ParseUint: parsing \"+3\": invalid syntax"},
         {NULL, "doh_method PUT", "doh_method must be either POST or GET"},
+        {NULL, "max_idle_conns 0", ""},
+        {NULL, "max_idle_conns -1", "max_idle_conns can't be negative: -1"},
         {"1.14.0", "max_idle_conns 1", AT("3") "unknown property 'max_idle_conns'"},
         {"1.13.1", "max_connect_attempts 1", AT("3") "unknown property 'max_connect_attempts'"},
         {"1.12.0", "failfast_all_unhealthy_upstreams",

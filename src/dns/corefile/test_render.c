@@ -127,10 +127,30 @@ static void the_layout_of_openshift_names_no_id(void **state)
     char id[CONFIG_ID_LEN + 1];
     char whole[CONFIG_ID_LEN + 1];
     AUTO_BUFFER out = {0};
-    struct corefile_input input = input_of(NULL, 0);
+    struct corefile_entry entry = data_centre;
+    entry.forward.uses_tls = true;
+    entry.forward.tls_server_name = TEXT("dns.corp.example");
+    entry.forward.forces_tcp = true;
+    struct corefile_input input = input_of(&entry, 1);
     input.layout = COREFILE_OPENSHIFT;
+    input.metrics_address = TEXT("127.0.0.1:9153");
+    input.log_level = COREFILE_LOG_TRACE;
     corefile_render(&out, &input, id);
-    assert_true(text_ends(buffer_text(&out), "hostname.bind:5353 {\n    chaos\n}\n"));
+    assert_string_equal(
+        out.at,
+        "# data-centre\ncorp.example:5353 lab.example:5353 {\n    prometheus 127.0.0.1:9153\n"
+        "    forward . tls://192.0.2.53 tls://192.0.2.54:5353 {\n"
+        "        tls_servername dns.corp.example\n        tls\n        policy round_robin\n"
+        "        force_tcp\n    }\n    errors\n    log . {\n        class all\n    }\n"
+        "    bufsize 1232\n    cache 900 {\n        denial 9984 30\n    }\n}\n"
+        ".:5353 {\n    bufsize 1232\n    errors\n    log . {\n        class all\n    }\n"
+        "    health {\n        lameduck 20s\n    }\n    ready\n"
+        "    kubernetes cluster.local in-addr.arpa ip6.arpa {\n        pods insecure\n"
+        "        fallthrough in-addr.arpa ip6.arpa\n    }\n    prometheus 127.0.0.1:9153\n"
+        "    forward . /etc/resolv.conf {\n        policy sequential\n    }\n"
+        "    cache 900 {\n        denial 9984 30\n    }\n    reload\n}\n"
+        "hostname.bind:5353 {\n    chaos\n}\n");
+    assert_accepted(buffer_text(&out));
     config_id_of(buffer_text(&out), whole);
     assert_string_equal(id, whole);
 }

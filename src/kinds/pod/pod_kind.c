@@ -37,6 +37,7 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
     pack_text(out, value_text_at(object, "status.phase"));
     pack_text(out, value_text_at(object, "spec.nodeName"));
     pack_number(out, status_has_condition(object, "Ready"));
+    pack_text(out, value_text_at(object, "metadata.annotations[" CONFIG_ID_ANNOTATION "]"));
     pack_end(out, value_at(status, "state.terminated", NULL));
     pack_end(out, value_at(status, "lastState.terminated", NULL));
 }
@@ -63,6 +64,7 @@ void pod_unpack(struct text spec, struct pod *out)
     out->phase = unpack_text(&in);
     out->node = unpack_text(&in);
     out->is_ready = unpack_number(&in);
+    out->config_id = unpack_text(&in);
     out->end = unpack_end(&in);
     out->last_end = unpack_end(&in);
 }

@@ -19,6 +19,7 @@ struct pod {
     struct text phase; // "Pending", "Running", "Succeeded", "Failed", "Unknown"; absent: none yet
     struct text node;  // absent: not scheduled
     bool is_ready;     // condition Ready is True
+    struct text config_id; // annotation CONFIG_ID_ANNOTATION; absent: none
     // Of the first container.
     struct pod_end end;      // it does not run, and ended so
     struct pod_end last_end; // it was started again since it ended so
