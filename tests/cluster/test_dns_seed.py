@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 import api
-from dns_sites import SYSTEM_ANSWER, Site, with_kind
+from dns_sites import SYSTEM_ANSWER, Site, server, with_kind
 from harness import wait_until
 
 # The seed's example as it stands there.
@@ -119,3 +119,38 @@ def test_a_name_server_that_stopped_is_seen_in_metrics_and_status(site):
     wait_until(lambda: own_answers(site, "bar.com", 2) == {"192.0.2.4"},
                "the other server answers", 60, site.alive())
     assert api.condition(site.api.get("DNS", "default"), "Converged")["status"] == "True"
+
+
+# A Corefile that says another name of its version: none of ours can be asked for.
+NAMED_BY_OTHERS = """
+version.bind:53 {
+    chaos "CoreDNS of others"
+}
+.:53 {
+    errors
+    health
+    ready
+    prometheus :9153
+    forward . /etc/resolv.conf
+    reload 2s 1s
+}
+"""
+
+
+@pytest.mark.parametrize("release", ["1.10.1", "1.14.7"])
+def test_where_others_answer_for_the_version_metrics_tell_what_runs(release, dns_cluster, namespace,
+                                                                    programs, tmp_path):
+    site = Site(programs, dns_cluster, namespace, tmp_path)
+    try:
+        site.add_upstream("1.2.3.4:53", "192.0.2.1")
+        site.put_coredns(f"registry.example/coredns:v{release}", NAMED_BY_OTHERS)
+        site.start("--corefile-preflight", "off")
+        site.put(servers=[server("foo.com", upstreams=["1.2.3.4"])])
+        site.wait("Converged", "True", "Converged")
+        assert "signpost-" not in site.corefile()
+        assert site.answers("www.foo.com") == [["192.0.2.1"]] * 2
+        site.put(servers=[server("bar.com", upstreams=["1.2.3.4"])])
+        site.wait("Converged", "True", "Converged")
+        assert site.answers("www.bar.com") == [["192.0.2.1"]] * 2
+    finally:
+        site.end()

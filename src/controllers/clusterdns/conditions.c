@@ -98,7 +98,8 @@ static bool has_converged(const struct reconcile *reconcile)
 
 static bool is_rolling(const struct reconcile *reconcile)
 {
-    return !reconcile->fault && reconcile->id[0] && !has_converged(reconcile);
+    return !reconcile->fault && reconcile->id[0] && !has_converged(reconcile) &&
+           !is_past_deadline(reconcile);
 }
 
 static void explain_progress(struct reconcile *reconcile, const struct workload *workload,
@@ -177,12 +178,33 @@ static const char *explain_degradation(const struct reconcile *reconcile,
     return NULL;
 }
 
+static const char *stale_names(const struct reconcile *reconcile)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < reconcile->proof.stale_count; i++)
+        buffer_printf(&out, "%s%.*s", i ? ", " : "", TEXT_ARGS(reconcile->proof.stale[i]));
+    return arena_copy(reconcile->arena, out.at ? out.at : "", out.len);
+}
+
+// NULL: no Pod had the time to load what is wanted and runs another one.
+static const char *explain_old_config(const struct reconcile *reconcile)
+{
+    if (!reconcile->id[0] || !reconcile->proof.old || has_converged(reconcile) ||
+        !is_past_deadline(reconcile))
+        return NULL;
+    return arena_printf(reconcile->arena, "these Pods do not run config %s: %s", reconcile->id,
+                        stale_names(reconcile));
+}
+
 static void report_degraded(struct reconcile *reconcile, const struct workload *workload,
                             bool is_progressing)
 {
     const char *why = explain_degradation(reconcile, workload);
+    const char *old = explain_old_config(reconcile);
     if (reconcile->fault && !is_progressing)
         set(reconcile, "Degraded", CONDITION_TRUE, reconcile->fault, reconcile->fault_text);
+    else if (old && !is_progressing)
+        set(reconcile, "Degraded", CONDITION_TRUE, REASON_PODS_ON_OLD_CONFIG, old);
     else if (why && !is_progressing && !is_damped(reconcile, "Degraded"))
         set(reconcile, "Degraded", CONDITION_TRUE, REASON_DEGRADED_CONDITIONS, why);
     else
@@ -284,14 +306,6 @@ static void show_forwarders(struct reconcile *reconcile, size_t first, size_t co
 
 // ---- what the Pods run --------------------------------------------------------------------------
 
-static const char *stale_names(const struct reconcile *reconcile)
-{
-    AUTO_BUFFER out = {0};
-    for (size_t i = 0; i < reconcile->proof.stale_count; i++)
-        buffer_printf(&out, "%s%.*s", i ? ", " : "", TEXT_ARGS(reconcile->proof.stale[i]));
-    return arena_copy(reconcile->arena, out.at ? out.at : "", out.len);
-}
-
 static void report_converged(struct reconcile *reconcile)
 {
     const struct proof *proof = &reconcile->proof;
@@ -311,13 +325,12 @@ static void report_converged(struct reconcile *reconcile)
             arena_printf(arena, "not all Pods of CoreDNS run config %s yet", reconcile->id));
     } else if (proof->old)
         set(reconcile, "Converged", CONDITION_FALSE, REASON_PODS_ON_OLD_CONFIG,
-            arena_printf(arena, "these Pods do not run config %s: %s", reconcile->id,
-                         stale_names(reconcile)));
+            explain_old_config(reconcile));
     else
         set(reconcile, "Converged", CONDITION_UNKNOWN, REASON_PODS_SILENT,
             arena_printf(arena, "these Pods %s: %s",
-                         names_config(reconcile) ? "do not answer version.bind (CH TXT)"
-                                                 : "do not show that they run it",
+                         proof->is_named ? "do not answer version.bind (CH TXT)"
+                                         : "do not show that they run it",
                          stale_names(reconcile)));
 }
 

@@ -70,6 +70,11 @@ static void add_stale(struct proof *proof, struct text name)
         proof->stale[proof->stale_count++] = name;
 }
 
+uint64_t config_epoch(const struct reconcile *reconcile)
+{
+    return hash_octets(reconcile->id, CONFIG_ID_LEN);
+}
+
 // The config id that a CoreDNS answered last.
 static const struct answer_view *ask_config(struct reconcile *reconcile, const char *address)
 {
@@ -80,7 +85,7 @@ static const struct answer_view *ask_config(struct reconcile *reconcile, const c
         .name = "config",
         .about = about,
         .good_for_ms = was_converged(reconcile) ? REST_MS : WAITING_MS,
-        .epoch = hash_octets(reconcile->id, CONFIG_ID_LEN),
+        .epoch = config_epoch(reconcile),
     };
     return snapshot_answer(reconcile->in, BACKEND_NAME, "config", about);
 }
@@ -96,11 +101,6 @@ bool answers_wanted_config(struct reconcile *reconcile, struct text ip)
     return text_is(
         id_in(ask_config(reconcile, address_of(reconcile, host, reconcile->merged.input.port))),
         reconcile->id);
-}
-
-bool names_config(const struct reconcile *reconcile)
-{
-    return reconcile->mode != MODE_OWNED || strcmp(reconcile->settings->layout, "openshift") != 0;
 }
 
 // `id`: of what it runs; absent: it is silent, or was not asked yet.
@@ -124,14 +124,6 @@ static void ask(struct reconcile *reconcile, const char *address, struct text na
 {
     const struct answer_view *answer = ask_config(reconcile, address);
     count_pod(reconcile, id_in(answer), answer && answer->answered_ms, name);
-}
-
-// A Corefile without its id can't be asked for. A Pod of the template that came with it has it once
-// it is ready.
-static struct text id_of_template(const struct reconcile *reconcile, const struct pod *pod)
-{
-    bool is_other = !text_is(pod->config_id, reconcile->id);
-    return pod->is_ready || is_other ? pod->config_id : (struct text){0};
 }
 
 // A Pod of the template before may lack what a new Corefile mounts, and is replaced anyway.
@@ -180,11 +172,14 @@ static void ask_pod(struct reconcile *reconcile, const struct object *object)
         return;
     const char *host = arena_copy(reconcile->arena, pod.ip.at, pod.ip.len);
     note_host(reconcile, host);
-    if (names_config(reconcile))
+    if (reconcile->proof.is_named) {
         ask(reconcile, address_of(reconcile, host, reconcile->merged.input.port),
             object_name(object));
-    else
-        count_pod(reconcile, id_of_template(reconcile, &pod), true, object_name(object));
+        return;
+    }
+    bool is_asked;
+    struct text id = find_unnamed_id(reconcile, object, &pod, &is_asked);
+    count_pod(reconcile, id, is_asked, object_name(object));
 }
 
 static void ask_pods(struct reconcile *reconcile)
@@ -216,6 +211,7 @@ void prove_config(struct reconcile *reconcile)
     const char *const *addresses = reconcile->settings->coredns_addresses;
     if (!reconcile->id[0])
         return;
+    find_name(reconcile);
     if (reconcile->mode != MODE_FILE)
         ask_pods(reconcile);
     for (size_t i = 0; reconcile->mode == MODE_FILE && addresses && addresses[i]; i++)

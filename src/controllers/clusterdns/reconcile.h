@@ -64,11 +64,13 @@ struct target {
 
 // What the Pods answered.
 struct proof {
-    size_t total;   // Pods that run
-    size_t current; // run the config that is wanted
-    size_t old;     // run another one of ours
-    size_t silent;  // did not answer, or with something else
-    size_t unknown; // not asked yet
+    bool is_named;    // the Corefile that is wanted tells its id to those who ask
+    const char *hash; // else what its Pods' metrics show; NULL: that is not known
+    size_t total;     // Pods that run
+    size_t current;   // run the config that is wanted
+    size_t old;       // run another one of ours
+    size_t silent;    // did not answer, or with something else
+    size_t unknown;   // not asked yet
     struct text stale[DNS_STALE_MAX];
     size_t stale_count;
     const char **hosts; // of those that were asked
@@ -253,10 +255,16 @@ void prove_config(struct reconcile *reconcile);
 bool is_about_text(struct text message);
 bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
-int64_t deadline_of(const struct reconcile *reconcile); // Unix ms
+uint64_t config_epoch(const struct reconcile *reconcile); // of questions about what is wanted
+int64_t deadline_of(const struct reconcile *reconcile);   // Unix ms
 bool is_past_deadline(const struct reconcile *reconcile);
-// The Corefile that is wanted says its id to those who ask. That of OpenShift's layout does not.
-bool names_config(const struct reconcile *reconcile);
+
+// ---- unnamed.c ----------------------------------------------------------------------------------
+void find_name(struct reconcile *reconcile); // is_named and hash of the proof
+// The config id of what a Pod runs where the Corefile does not tell it; of another one no id.
+// Absent: nobody knows. `is_asked` is false while the Pod's answer is due.
+struct text find_unnamed_id(struct reconcile *reconcile, const struct object *object,
+                            const struct pod *pod, bool *is_asked);
 // The status says that all Pods ran the Corefile that is wanted.
 bool was_converged(const struct reconcile *reconcile);
 // CoreDNS has refused it: a Pod ended on it, or all Pods still run an older one.

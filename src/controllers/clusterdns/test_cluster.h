@@ -45,6 +45,8 @@ static struct test_cluster {
     bool prunes_config;          // the CRD has no status.config
     bool has_monitors;           // the Prometheus operator's kinds are there
     const struct error *refused; // what the store said of the last writes, or NULL
+    const char *reload_hash;     // that all metrics show, or NULL
+    int64_t reload_failures;
     const char *failing; // the upstream that all metrics show as failing; "": none; NULL: silence
 } cluster;
 
@@ -233,9 +235,12 @@ static inline void answer(const struct question *question, struct answer_view *o
         is_metrics ? cluster.failing : answer_of(arena_copy(arena, address.at, address.len));
     const char *const failing[] = {id && *id ? id : NULL, NULL};
     struct value *value = value_make(arena, VALUE_MAP);
-    if (is_metrics)
+    if (is_metrics) {
         value_put_texts(arena, value, "failing", failing);
-    else if (id && *id)
+        value_put_int(arena, value, "reloadFailures", cluster.reload_failures);
+        if (cluster.reload_hash)
+            value_put_text(arena, value, "reloadHash", cluster.reload_hash);
+    } else if (id && *id)
         value_put_text(arena, value, "id", id);
     bool is_file = !strcmp(question->name, "corefile");
     *out = (struct answer_view){

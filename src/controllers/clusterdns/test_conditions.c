@@ -255,6 +255,8 @@ static void ten_pods_that_run_something_else_are_named(void **state)
 {
     (void)state;
     use_own();
+    put_address("10.96.0.10");
+    put_numbers(13, 13, 13);
     for (size_t i = 0; i < 12; i++) {
         const char *ip = arena_printf(arena, "10.0.1.%zu", i + 1);
         put_pod(true, arena_printf(arena, "old-%02zu", i), ip);
@@ -269,6 +271,8 @@ static void ten_pods_that_run_something_else_are_named(void **state)
     cluster.now_ms += 7200 * 1000; // all of them are older than the deadline
     settle(DNS_MAIN_NAME);
     check("Converged", "False/PodsOnOldConfig", "old-01");
+    check("Degraded", "True/PodsOnOldConfig", "old-01");
+    check("Progressing", "False/AsExpected", "");
 }
 
 static void words_that_count_as_managed_are_told(void **state)
