@@ -201,7 +201,8 @@ static bool is_canary(const struct corefile *corefile, const struct corefile_blo
     for (size_t i = 0; i < entry->zone_count; i++)
         if (!text_is(entry->zones[i], "version.bind") && !text_is(entry->zones[i], "hostname.bind"))
             return false;
-    return block->directive_count == 1 &&
+    // A key that is no zone of plain DNS is no zone of the entry.
+    return entry->zone_count == block->key_count && block->directive_count == 1 &&
            text_is(corefile_text(corefile, block->directives[0].first), "chaos");
 }
 

@@ -225,10 +225,12 @@ int64_t deadline_of(const struct reconcile *reconcile)
 {
     int64_t since_s = reconcile->now.config.since_s;
     const struct input_objects *pods = &reconcile->in->inputs[INPUT_OWN_PODS];
+    const char *namespace_ = reconcile->settings->dns_namespace;
     bool is_rolling =
         reconcile->mode == MODE_OWNED && !strcmp(reconcile->settings->update, "rolling");
     for (size_t i = 0; is_rolling && i < pods->count; i++)
-        if (pods->objects[i]->created_s > since_s)
+        if (text_is(object_namespace(pods->objects[i]), namespace_) &&
+            pods->objects[i]->created_s > since_s)
             since_s = pods->objects[i]->created_s;
     return since_s * 1000 + reconcile->settings->deadline_ms;
 }
