@@ -302,6 +302,14 @@ data:
         {"type": "Network", "address": "192.0.2.9", "port": 54}]
 
 
+def test_a_block_of_another_transport_is_not_said_by_the_object(tmp_path):
+    """Although it has what the block that names the Corefile has."""
+    code, text, errors = run(tmp_path, "convert", "Corefile",
+                             Corefile="https://example.org {\n    chaos x\n}\n")
+    assert code == 1 and "Corefile:1: https://example.org\n" in errors
+    assert yaml.safe_load(text)["spec"] == {"servers": []}
+
+
 def test_check_names_both_bad_entries_of_many(tmp_path):
     entries = [{"name": f"s{at}", "zones": [f"z{at}.example"],
                 "forwardPlugin": {"upstreams": [f"192.0.2.{at + 1}"]}} for at in range(20)]

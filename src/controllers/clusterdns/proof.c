@@ -230,7 +230,7 @@ int64_t deadline_of(const struct reconcile *reconcile)
         reconcile->mode == MODE_OWNED && !strcmp(reconcile->settings->update, "rolling");
     for (size_t i = 0; is_rolling && i < pods->count; i++)
         if (text_is(object_namespace(pods->objects[i]), namespace_) &&
-            pods->objects[i]->created_s > since_s)
+            !pods->objects[i]->deleted_s && pods->objects[i]->created_s > since_s)
             since_s = pods->objects[i]->created_s;
     return since_s * 1000 + reconcile->settings->deadline_ms;
 }

@@ -215,6 +215,22 @@ static void pods_that_are_replaced_have_time_from_the_last_of_them_on(void **sta
     assert_string_equal(now("Converged"), "False/PodsOnOldConfig");
 }
 
+static void pods_of_others_leave_the_deadline_alone(void **state)
+{
+    (void)state;
+    (void)run_own();
+    cluster.settings.preflight = "off";
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    struct value *pod =
+        put(&pod_kind, "elsewhere", "dns-x", "'labels':{'" DAEMON_SET_LABEL "':'default'}",
+            "'status':{'phase':'Running','podIP':'10.0.0.7'}");
+    value_put_text(arena, pod, "metadata.creationTimestamp", time_in(170));
+    cluster.now_ms += 181 * 1000;
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+}
+
 static void unmanaged_leaves_no_pod_of_a_preflight(void **state)
 {
     (void)state;
@@ -327,6 +343,7 @@ int main(void)
         STORY(a_new_pod_has_the_next_file_at_once),
         STORY(a_port_that_is_taken_is_no_fault_of_the_file),
         STORY(pods_that_are_replaced_have_time_from_the_last_of_them_on),
+        STORY(pods_of_others_leave_the_deadline_alone),
         STORY(unmanaged_leaves_no_pod_of_a_preflight),
         STORY(copies_of_an_earlier_mode_go),
         STORY(an_entry_that_is_bad_keeps_its_zones_in_another_mode),
