@@ -36,6 +36,7 @@ LOOPBACK = "127.0.0.1"
 PR_SET_PDEATHSIG = 1
 LOG_SHOWN = 6000
 HANG_S = 300  # a command that hangs
+BUILD_HANG_S = 3600  # one that compiles all first, beside whatever else runs
 BUSY_MAX = 10
 
 _libc = ctypes.CDLL(None)

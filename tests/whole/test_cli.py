@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 
-from harness import ROOT, SIGNPOST, kubeconfig_text, run
+from harness import BUILD_HANG_S, ROOT, SIGNPOST, kubeconfig_text, run
 
 MAN = ROOT / "docs" / "man"
 
@@ -200,7 +200,7 @@ def test_libcurl_is_loaded_only_when_http_is_spoken(tmp_path):
 def test_install_brings_the_program_its_pages_and_completions(tmp_path):
     result = subprocess.run(["make", "install", f"DESTDIR={tmp_path}", "PREFIX=/usr"], cwd=ROOT,
                             env={**os.environ, "SIGNPOST_SETUP": "skip"}, capture_output=True,
-                            text=True, check=False, timeout=300)
+                            text=True, check=False, timeout=BUILD_HANG_S)
     assert result.returncode == 0, result.stdout + result.stderr
     made = {str(path.relative_to(tmp_path / "usr")) for path in tmp_path.rglob("*")
             if path.is_file()}

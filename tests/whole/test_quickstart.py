@@ -126,7 +126,8 @@ def terminal():
 
 def make_run(place, *words, **more):
     return subprocess.run(["make", "run", *words], cwd=harness.ROOT, capture_output=True, text=True,
-                          env=environment(place, **more), check=False, timeout=300)
+                          env=environment(place, **more), check=False,
+                          timeout=harness.BUILD_HANG_S)
 
 
 def test_once_shows_the_answers_and_leaves_nothing(place):
