@@ -36,7 +36,7 @@
 #include "model/engine_inside.h"
 #include "store/folder/folder.h"
 
-enum { QUIET_MS = 60, GIVE_UP_MS = 10000, ROWS_MAX = 16, MANY = 100 };
+enum { QUIET_MS = 60, GIVE_UP_MS = 10000, ROWS_MAX = 64, MANY = 100 };
 
 static int64_t now_us(void)
 {
@@ -341,7 +341,8 @@ static bool open_store(struct bench *bench, struct error *err)
 {
     struct store_kind rows[ROWS_MAX];
     size_t count = 0;
-    for (; count < kind_count && count < ROWS_MAX; count++)
+    must(kind_count <= ROWS_MAX);
+    for (; count < kind_count; count++)
         rows[count] =
             (struct store_kind){.kind = kinds[count], .finalizer = finalizer_of(kinds[count])};
     const struct folder_options options = {
