@@ -1063,7 +1063,7 @@ def test_a_standby_takes_over_after_kill_9(memory):
 def test_a_state_folder_that_is_removed_stops_the_process_until_a_restart(memory):
     memory.write("web.yaml", record("www"))
     memory.start().wait_ready("www")
-    shutil.rmtree(memory.folder / ".signpost")
+    wait_until(lambda: is_removed(memory.folder / ".signpost"), "the state folder goes")
     memory.wait(lambda: not memory.is_ready(), "not ready at once")
     why = ".signpost was removed or replaced while in use: put it back, or restart signpost"
     assert why in memory.checks()
