@@ -60,8 +60,8 @@ struct installation_variable {
     const char *secret; // its name, and the key there
     const char *key;
 };
-// What one subject (commands/subject.h) or setting adds to an installation; what is NULL or 0 is
-// not needed.
+// This is what one subject (commands/subject.h) or setting adds to an installation. Members that
+// are NULL or 0 add nothing.
 struct installation {
     const char **arguments; // "--zones-config=/etc/signpost/zones/zones.yaml"
     size_t argument_count;
@@ -88,7 +88,8 @@ void installation_add_variable(const struct manifest *manifest, struct installat
                                const struct installation_variable *variable);
 void installation_add_argument(const struct manifest *manifest, struct installation *out,
                                const char *text);
-// Of all subjects and of the settings that were given. False: what was given for them is wrong.
+// Collects the installations of all subjects and of the settings that were given. False: what was
+// given for them is wrong.
 bool manifest_take_installations(struct manifest *manifest, bool has_deployment, struct error *err);
 void manifest_put_installation_arguments(const struct manifest *manifest, struct value *list);
 void manifest_put_installation_variables(const struct manifest *manifest, struct value *list);

@@ -4,8 +4,8 @@
 #include "commands/settings.h"
 #include "commands/subject.h"
 
-// What subjects and settings add to an installation: their arguments, variables, files and ports in
-// the container, the ConfigMaps and Services beside it.
+// This file collects what subjects and settings add to an installation: arguments, variables, files
+// and ports in the container, and the ConfigMaps and Services beside it.
 
 #define FILES_FOLDER "/etc/signpost"
 
@@ -17,7 +17,7 @@ static bool install_one(struct manifest *manifest, bool has_deployment, size_t a
            subject->install(manifest, has_deployment, &manifest->installations[at], err);
 }
 
-// The file lies here; there it comes out of a ConfigMap.
+// The file lies on this computer; in the container it comes out of a ConfigMap.
 static void install_file(const struct manifest *manifest, const struct controller_setting *setting,
                          const struct setting_file *file, struct installation *out)
 {
@@ -45,7 +45,7 @@ static void install_setting(struct manifest *manifest, const struct controller_s
                                                option_text(manifest->invocation, setting->name)));
 }
 
-// Controllers that run earlier have it, too.
+// Controllers may share a setting: one of the first `count` has it already.
 static bool is_installed(const struct manifest *manifest, const char *name, size_t count)
 {
     for (size_t i = 0; i < count; i++)

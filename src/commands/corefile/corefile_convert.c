@@ -355,7 +355,7 @@ static bool convert_manifests(struct converting *converting, const char *path, s
 
 // ---- the command --------------------------------------------------------------------------------
 
-// What the object says against a rule is not served.
+// An entry that breaks a rule of the kind would not be served, so it counts as not said.
 static void lose_faults(struct converting *converting, const struct value *object)
 {
     struct findings findings = {.arena = converting->arena};

@@ -12,7 +12,7 @@ struct corefile_manifests {
     struct report *report;        // what is wrong with files and entries
     struct merge_object *objects; // in the order in which their zones count
     const struct value **trees;   // of the same objects, whole
-    struct spot *places;          // of their specs
+    struct spot *places;          // where their specs stand, for reports
     size_t count;
     const struct value **config_maps; // whole objects
     size_t config_map_count;
@@ -30,5 +30,5 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
                               const struct invocation *invocation, struct merged *out,
                               struct error *err);
 
-// Of `signpost check`: objects that are good by themselves, and are refused together.
+// Tells `signpost check` which DNS objects are refused together though each is good by itself.
 extern const struct manifest_judge corefile_judge;
