@@ -173,7 +173,7 @@ def test_a_file_that_coredns_refuses_is_put_back(site):
     here.wait_corefile("failover")
     here.load()
     message = here.wait("Degraded", "True", "CorefileRefused")
-    assert "the one before stands again" in message
+    assert "the one before stands there" in message
     wait_until(lambda: (here.folder / "Corefile").read_text() == good, "the good one is back", 20)
     assert here.ask("www.foo.com") == "192.0.2.1"
     here.wait_metric("signpost_corefile_restores_total", 1)

@@ -144,7 +144,6 @@ void corefile_manifests_read(struct corefile_manifests *manifests, const char *c
 struct bundles {
     const struct corefile_manifests *manifests;
     const char *namespace_;
-    bool is_mountable;
 };
 
 // Without a cluster a bundle has no resourceVersion but what its manifest says.
@@ -152,10 +151,6 @@ static enum bundle_state find_bundle(const void *context, struct text name, stru
                                      const char **why)
 {
     const struct bundles *bundles = context;
-    if (!bundles->is_mountable) {
-        *why = "caBundle is mounted into Pods of an own CoreDNS only";
-        return BUNDLE_UNSUPPORTED;
-    }
     for (size_t i = 0; i < bundles->manifests->config_map_count; i++) {
         const struct value *map = bundles->manifests->config_maps[i];
         if (!text_equal(value_text_at(map, "metadata.name"), name) ||
@@ -213,7 +208,7 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
     bool is_openshift =
         !strcmp(manifests->layout ? manifests->layout : settings->layout, "openshift");
     bool has_cluster = !settings->corefile_path && strcmp(settings->mode, "file") != 0;
-    const struct bundles bundles = {manifests, settings->ca_namespace, has_cluster};
+    const struct bundles bundles = {manifests, settings->ca_namespace};
     struct text cluster_ip = text_of(settings->cluster_ip);
     struct merge_settings merge_settings = merge_settings_of(
         settings, is_openshift ? COREFILE_OPENSHIFT : COREFILE_PLAIN, has_cluster);
@@ -221,7 +216,8 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
     merge_settings.context.cluster_ip_count = cluster_ip.len > 0;
     merge_settings.context.has_version = true;
     merge_settings.context.version = version_of(settings);
-    merge_settings.bundles = (struct merge_bundles){.context = &bundles, .find = find_bundle};
+    merge_settings.bundles = (struct merge_bundles){
+        .context = &bundles, .can_be_mounted = has_cluster, .find = find_bundle};
     size_t count = settings->has_fragments ? manifests->count : 1;
     dns_merge(manifests->arena, &merge_settings, manifests->objects, count, out);
     manifests->count = count;
@@ -231,7 +227,8 @@ bool corefile_manifests_merge(struct corefile_manifests *manifests,
 
 // ---- check --------------------------------------------------------------------------------------
 
-// What good objects are refused for together: zones of one another, and what the settings say.
+// `signpost check` judges objects that are good by themselves once more, all together: one may have
+// a zone of another, or an option that the CoreDNS of the settings does not know.
 struct judge {
     const struct invocation *invocation;
     struct corefile_manifests manifests;

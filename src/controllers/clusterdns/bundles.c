@@ -168,10 +168,10 @@ static struct text find_same_copy(const struct reconcile *reconcile, struct text
                                   struct text pem)
 {
     const struct dns_config *before = &reconcile->before.config;
-    for (size_t i = 0; i < before->copy_count; i++) {
-        struct text version = version_in(before->copies[i], name);
+    for (size_t i = 0; i < before->bundle_copy_count; i++) {
+        struct text version = version_in(before->bundle_copies[i], name);
         const struct object *copy =
-            version.at ? find_bundle_copy(reconcile, before->copies[i]) : NULL;
+            version.at ? find_bundle_copy(reconcile, before->bundle_copies[i]) : NULL;
         if (copy && text_equal(bundle_pem(reconcile, copy), pem))
             return version;
     }
@@ -206,10 +206,6 @@ enum bundle_state find_bundle(const void *context, struct text name, struct text
 {
     const struct reconcile *reconcile = context;
     *version = (struct text){0};
-    if (reconcile->mode != MODE_OWNED) {
-        *why = "the CoreDNS that runs is not ours, so caBundle cannot be mounted into its Pods";
-        return BUNDLE_UNSUPPORTED;
-    }
     const struct object *source = find_source(reconcile, name);
     if (!source) {
         *version = find_mounted_version(reconcile, name);
@@ -290,15 +286,16 @@ static void note_copies(struct reconcile *reconcile)
     struct bundle_mounts mounts = {0};
     const struct dns_config *before = &reconcile->before.config;
     collect_needed(reconcile, &mounts);
-    struct names names = {
-        arena_new_array(reconcile->arena, struct text, mounts.count + before->copy_count + 1), 0};
+    struct names names = {arena_new_array(reconcile->arena, struct text,
+                                          mounts.count + before->bundle_copy_count + 1),
+                          0};
     for (size_t i = 0; i < mounts.count; i++)
         add_name(&names, mounts.items[i].copy);
-    for (size_t i = 0; i < before->copy_count; i++)
-        if (find_bundle_copy(reconcile, before->copies[i]))
-            add_name(&names, before->copies[i]);
-    reconcile->now.config.copies = names.items;
-    reconcile->now.config.copy_count = names.count;
+    for (size_t i = 0; i < before->bundle_copy_count; i++)
+        if (find_bundle_copy(reconcile, before->bundle_copies[i]))
+            add_name(&names, before->bundle_copies[i]);
+    reconcile->now.config.bundle_copies = names.items;
+    reconcile->now.config.bundle_copy_count = names.count;
 }
 
 void note_bundles(struct reconcile *reconcile)
@@ -322,7 +319,8 @@ bool knows_bundles(const struct reconcile *reconcile)
     const struct dns_config *before = &reconcile->before.config;
     const struct dns_config *now = &reconcile->now.config;
     return has_all(before->bundles, before->bundle_count, now->bundles, now->bundle_count) &&
-           has_all(before->copies, before->copy_count, now->copies, now->copy_count);
+           has_all(before->bundle_copies, before->bundle_copy_count, now->bundle_copies,
+                   now->bundle_copy_count);
 }
 
 // ---- copies -------------------------------------------------------------------------------------
@@ -376,20 +374,21 @@ void keep_bundle_copies(struct reconcile *reconcile)
     struct bundle_mounts mounts = {0};
     const struct dns_config *before = &reconcile->before.config;
     collect_needed(reconcile, &mounts);
-    for (size_t i = 0; i < reconcile->now.config.copy_count; i++) // several mounts may share one
-        want_bundle_copy(reconcile, reconcile->now.config.copies[i]);
-    for (size_t i = 0; i < before->copy_count; i++)
-        if (!is_needed(&mounts, before->copies[i]))
-            drop_bundle_copy(reconcile, before->copies[i]);
+    for (size_t i = 0; i < reconcile->now.config.bundle_copy_count;
+         i++) // several mounts may share one
+        want_bundle_copy(reconcile, reconcile->now.config.bundle_copies[i]);
+    for (size_t i = 0; i < before->bundle_copy_count; i++)
+        if (!is_needed(&mounts, before->bundle_copies[i]))
+            drop_bundle_copy(reconcile, before->bundle_copies[i]);
 }
 
 bool drop_bundle_copies(struct reconcile *reconcile)
 {
     bool is_left = false;
     const struct dns_config *before = &reconcile->before.config;
-    for (size_t i = 0; i < before->copy_count; i++) {
-        drop_bundle_copy(reconcile, before->copies[i]);
-        const struct object *there = find_bundle_copy(reconcile, before->copies[i]);
+    for (size_t i = 0; i < before->bundle_copy_count; i++) {
+        drop_bundle_copy(reconcile, before->bundle_copies[i]);
+        const struct object *there = find_bundle_copy(reconcile, before->bundle_copies[i]);
         is_left |= there && is_ours(there);
     }
     return is_left;

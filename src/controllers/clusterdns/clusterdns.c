@@ -32,12 +32,13 @@ static void want_config_maps(const struct object *subject, struct strings *out)
     strings_add(out, SYSTEM_NAMESPACE "/coredns");
     strings_add(out, SYSTEM_NAMESPACE "/coredns-custom");
     strings_add(out, "%s/" WORKLOAD_NAME, settings->dns_namespace);
-    for (size_t i = 0; i < status.config.corefile_count; i++)
-        strings_add(out, "%.*s", TEXT_ARGS(status.config.corefiles[i]));
+    for (size_t i = 0; i < status.config.copy_count; i++)
+        strings_add(out, "%.*s", TEXT_ARGS(status.config.copies[i]));
     for (size_t i = 0; i < status.config.bundle_count; i++)
         strings_add(out, "%s/%.*s", settings->ca_namespace, TEXT_ARGS(status.config.bundles[i]));
-    for (size_t i = 0; i < status.config.copy_count; i++)
-        strings_add(out, "%s/%.*s", settings->dns_namespace, TEXT_ARGS(status.config.copies[i]));
+    for (size_t i = 0; i < status.config.bundle_copy_count; i++)
+        strings_add(out, "%s/%.*s", settings->dns_namespace,
+                    TEXT_ARGS(status.config.bundle_copies[i]));
 }
 
 static void look_up_workload(const struct object *subject, struct strings *out)

@@ -48,7 +48,7 @@ static struct workload workload_of(struct reconcile *reconcile)
 
 static bool has_address(const struct reconcile *reconcile)
 {
-    return reconcile->cluster_ip.len || reconcile->mode == MODE_FILE;
+    return reconcile->cluster_ip_count || reconcile->mode == MODE_FILE;
 }
 
 static void report_available(struct reconcile *reconcile, const struct workload *workload)
@@ -186,7 +186,7 @@ static const char *stale_names(const struct reconcile *reconcile)
     return arena_copy(reconcile->arena, out.at ? out.at : "", out.len);
 }
 
-// NULL: no Pod had the time to load what is wanted and runs another one.
+// Names the Pods that had the time to load what is wanted and run another one. NULL: none does.
 static const char *explain_old_config(const struct reconcile *reconcile)
 {
     if (!reconcile->id[0] || !reconcile->proof.old || has_converged(reconcile) ||
@@ -214,11 +214,12 @@ static void report_degraded(struct reconcile *reconcile, const struct workload *
 
 static void report_upgradeable(struct reconcile *reconcile)
 {
-    bool is_left = is_unmanaged(reconcile);
-    set(reconcile, "Upgradeable", is_left ? CONDITION_FALSE : CONDITION_TRUE,
-        is_left ? REASON_OPERATOR_UNMANAGED : REASON_AS_EXPECTED,
-        is_left ? "Cannot upgrade while managementState is Unmanaged"
-                : "DNS Operator can be upgraded");
+    if (is_unmanaged(reconcile))
+        set(reconcile, "Upgradeable", CONDITION_FALSE, REASON_OPERATOR_UNMANAGED,
+            "Cannot upgrade while managementState is Unmanaged");
+    else
+        set(reconcile, "Upgradeable", CONDITION_TRUE, REASON_AS_EXPECTED,
+            "DNS Operator can be upgraded");
 }
 
 // ---- what is served -----------------------------------------------------------------------------
@@ -369,7 +370,7 @@ static void finish(struct reconcile *reconcile)
 {
     reconcile->now.observed_generation = reconcile->in->subject->generation;
     reconcile->now.cluster_domain = cluster_domain(reconcile);
-    reconcile->now.cluster_ip = reconcile->cluster_ip.at ? reconcile->cluster_ip : TEXT("");
+    reconcile->now.cluster_ip = reconcile->cluster_ip_count ? reconcile->cluster_ips[0] : TEXT("");
     reconcile->out->status = dns_status_encode(reconcile->arena, &reconcile->now);
 }
 

@@ -102,8 +102,8 @@ static bool is_copy_of(const struct reconcile *reconcile, struct text full, stru
 
 static bool is_listed(const struct dns_config *config, struct text full)
 {
-    for (size_t i = 0; i < config->corefile_count; i++)
-        if (text_equal(config->corefiles[i], full))
+    for (size_t i = 0; i < config->copy_count; i++)
+        if (text_equal(config->copies[i], full))
             return true;
     return false;
 }
@@ -119,17 +119,17 @@ void list_copies(struct reconcile *reconcile)
 {
     struct dns_config *config = &reconcile->now.config;
     const struct dns_config *before = &reconcile->before.config;
-    struct text *names = arena_new_array(reconcile->arena, struct text, before->corefile_count + 1);
+    struct text *names = arena_new_array(reconcile->arena, struct text, before->copy_count + 1);
     struct text wanted = full_name(reconcile, config->id);
     bool is_unreadable = reconcile->in->inputs[INPUT_CONFIG_MAPS].unreadable;
-    config->corefiles = names;
-    config->corefile_count = 0;
+    config->copies = names;
+    config->copy_count = 0;
     if (reconcile->mode != MODE_FILE && config->id.len)
-        names[config->corefile_count++] = wanted;
-    for (size_t i = 0; i < before->corefile_count; i++)
-        if (!text_equal(before->corefiles[i], wanted) &&
-            (is_unreadable || find_named(reconcile, before->corefiles[i])))
-            names[config->corefile_count++] = before->corefiles[i];
+        names[config->copy_count++] = wanted;
+    for (size_t i = 0; i < before->copy_count; i++)
+        if (!text_equal(before->copies[i], wanted) &&
+            (is_unreadable || find_named(reconcile, before->copies[i])))
+            names[config->copy_count++] = before->copies[i];
 }
 
 static bool is_needed(const struct reconcile *reconcile, struct text full)
@@ -146,9 +146,9 @@ static bool is_needed(const struct reconcile *reconcile, struct text full)
 void drop_copies(struct reconcile *reconcile)
 {
     const struct dns_config *before = &reconcile->before.config;
-    for (size_t i = 0; i < before->corefile_count; i++) {
-        const struct object *copy = find_named(reconcile, before->corefiles[i]);
-        if (copy && is_ours(copy) && !is_needed(reconcile, before->corefiles[i]))
+    for (size_t i = 0; i < before->copy_count; i++) {
+        const struct object *copy = find_named(reconcile, before->copies[i]);
+        if (copy && is_ours(copy) && !is_needed(reconcile, before->copies[i]))
             want_object(reconcile, &config_map_kind, object_namespace(copy), object_name(copy),
                         copy, NULL);
     }

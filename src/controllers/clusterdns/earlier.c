@@ -111,7 +111,8 @@ void make_no_text(struct reconcile *reconcile)
     drop_text(reconcile);
 }
 
-// Where none was proved, what was refused before it stood there leaves what stands there.
+// A Corefile that a first Pod refused never took the place of the one that stands there, which
+// stays then, though it was never proved.
 static bool keep_own(struct reconcile *reconcile)
 {
     struct text text = reconcile->target.text;

@@ -144,6 +144,8 @@ const char *merge_bundle_path(struct arena *arena, struct text server_name, stru
                         TEXT_ARGS(name), TEXT_ARGS(version));
 }
 
+static const char bundle_unsupported[] = "caBundle is mounted into Pods of an own CoreDNS only";
+
 // A bundle that is missing leaves the copy that Pods have of it, or else the system's authorities,
 // and a warning.
 static void translate_bundle(struct merging *merging, const struct dns_transport *transport,
@@ -247,9 +249,11 @@ static void check_bundle(struct merging *merging, const struct dns_server *serve
     const struct dns_transport *transport = &server->forward.transport;
     if (!text_is(transport->name, "TLS") || !transport->bundle.len || check->reason)
         return;
+    if (!bundles->can_be_mounted) {
+        refuse_entry(check, REASON_CA_BUNDLE_UNSUPPORTED, server->path, bundle_unsupported, faults);
+        return;
+    }
     enum bundle_state state = bundles->find(bundles->context, transport->bundle, &version, &why);
-    if (state == BUNDLE_UNSUPPORTED)
-        refuse_entry(check, REASON_CA_BUNDLE_UNSUPPORTED, server->path, why, faults);
     if (state == BUNDLE_INVALID)
         refuse_entry(check, REASON_CA_BUNDLE_INVALID, server->path, why, faults);
 }
@@ -515,12 +519,12 @@ static const struct dns_fault *check_root_bundle(struct merging *merging,
     const struct merge_bundles *bundles = &merging->settings->bundles;
     if (!text_is(transport->name, "TLS") || !transport->bundle.len)
         return NULL;
-    enum bundle_state state = bundles->find(bundles->context, transport->bundle, &version, &why);
-    if (state != BUNDLE_UNSUPPORTED && state != BUNDLE_INVALID)
+    if (!bundles->can_be_mounted)
+        return dns_add_fault(faults, REASON_CA_BUNDLE_UNSUPPORTED, "spec.upstreamResolvers", "%s",
+                             bundle_unsupported);
+    if (bundles->find(bundles->context, transport->bundle, &version, &why) != BUNDLE_INVALID)
         return NULL;
-    return dns_add_fault(
-        faults, state == BUNDLE_INVALID ? REASON_CA_BUNDLE_INVALID : REASON_CA_BUNDLE_UNSUPPORTED,
-        "spec.upstreamResolvers", "%s", why);
+    return dns_add_fault(faults, REASON_CA_BUNDLE_INVALID, "spec.upstreamResolvers", "%s", why);
 }
 
 static void merge_root(struct merging *merging, const struct dns_resolvers *resolvers)

@@ -15,10 +15,10 @@ struct merge_object {
 };
 
 // The authorities that an entry names.
-enum bundle_state { BUNDLE_FOUND, BUNDLE_MISSING, BUNDLE_INVALID, BUNDLE_UNSUPPORTED };
+enum bundle_state { BUNDLE_FOUND, BUNDLE_MISSING, BUNDLE_INVALID };
 struct merge_bundles {
     const void *context;
-    bool can_be_mounted; // also what the live Corefile names already
+    bool can_be_mounted; // into Pods; false: none is looked for, and none is kept that was live
     // `version` names the copy of the bundle that Pods mount; also of one that is missing now, if
     // Pods have a copy of it still. Absent: they have none. `why` says what is wrong with it.
     enum bundle_state (*find)(const void *context, struct text name, struct text *version,

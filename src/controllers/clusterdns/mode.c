@@ -175,7 +175,6 @@ static void find_version(struct reconcile *reconcile)
         reconcile->version = coredns_newest;
 }
 
-// The Service's address is what Pods ask.
 static void add_cluster_ip(struct reconcile *reconcile, struct text ip)
 {
     for (size_t i = 0; i < reconcile->cluster_ip_count; i++)
@@ -185,6 +184,7 @@ static void add_cluster_ip(struct reconcile *reconcile, struct text ip)
         reconcile->cluster_ips[reconcile->cluster_ip_count++] = ip;
 }
 
+// The Service's address is what Pods ask.
 static void find_cluster_ip(struct reconcile *reconcile)
 {
     struct service service;
@@ -197,7 +197,6 @@ static void find_cluster_ip(struct reconcile *reconcile)
     service_unpack(object_spec(seen), &service);
     if (text_is(service.cluster_ip, "None"))
         return;
-    reconcile->cluster_ip = service.cluster_ip;
     add_cluster_ip(reconcile, service.cluster_ip);
     value_each (ip, value_list_at(read_tree(reconcile, service.spec), "clusterIPs"))
         add_cluster_ip(reconcile, value_text(ip));

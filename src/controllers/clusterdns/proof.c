@@ -70,24 +70,25 @@ static void add_stale(struct proof *proof, struct text name)
         proof->stale[proof->stale_count++] = name;
 }
 
-uint64_t config_epoch(const struct reconcile *reconcile)
-{
-    return hash_octets(reconcile->id, CONFIG_ID_LEN);
-}
-
-// The config id that a CoreDNS answered last.
-static const struct answer_view *ask_config(struct reconcile *reconcile, const char *address)
+const struct answer_view *ask_coredns(struct reconcile *reconcile, const char *question,
+                                      const char *address)
 {
     struct value *about = value_make(reconcile->arena, VALUE_MAP);
     value_put_text(reconcile->arena, about, "address", address);
     *decision_add_question(reconcile->out, reconcile->arena) = (struct question){
         .backend = BACKEND_NAME,
-        .name = "config",
+        .name = question,
         .about = about,
         .good_for_ms = was_converged(reconcile) ? REST_MS : WAITING_MS,
-        .epoch = config_epoch(reconcile),
+        .epoch = hash_octets(reconcile->id, CONFIG_ID_LEN),
     };
-    return snapshot_answer(reconcile->in, BACKEND_NAME, "config", about);
+    return snapshot_answer(reconcile->in, BACKEND_NAME, question, about);
+}
+
+// The config id that a CoreDNS answered last.
+static const struct answer_view *ask_config(struct reconcile *reconcile, const char *address)
+{
+    return ask_coredns(reconcile, "config", address);
 }
 
 static struct text id_in(const struct answer_view *answer)
@@ -211,7 +212,7 @@ void prove_config(struct reconcile *reconcile)
     const char *const *addresses = reconcile->settings->coredns_addresses;
     if (!reconcile->id[0])
         return;
-    find_name(reconcile);
+    find_proof(reconcile);
     if (reconcile->mode != MODE_FILE)
         ask_pods(reconcile);
     for (size_t i = 0; reconcile->mode == MODE_FILE && addresses && addresses[i]; i++)

@@ -86,7 +86,7 @@ static const char *explain_return(const struct reconcile *reconcile)
 {
     if (!reconcile->is_restoring)
         return "what stands there stays, as there is none to go back to";
-    return reconcile->id[0] ? "the one before stands again" : "our part of it is taken out";
+    return reconcile->id[0] ? "the one before stands there" : "our part of it is taken out";
 }
 
 // CoreDNS refused the Corefile that is wanted: the last good one takes its place.

@@ -106,8 +106,7 @@ struct reconcile {
     struct corefile *live; // parsed target.text, or NULL
     struct corefile
         *earlier; // what an earlier mode wrote, until there is something of ours; or NULL
-    struct text cluster_ip;
-    struct text cluster_ips[CLUSTER_IPS_MAX]; // that one, and the one of the other family
+    struct text cluster_ips[CLUSTER_IPS_MAX]; // of the Service: the first, and of the other family
     size_t cluster_ip_count;
     bool has_version;
     struct coredns_version version;
@@ -255,12 +254,16 @@ void prove_config(struct reconcile *reconcile);
 bool is_about_text(struct text message);
 bool answers_wanted_config(struct reconcile *reconcile, struct text ip);
 // Pods had their time to load the Corefile that is wanted.
-uint64_t config_epoch(const struct reconcile *reconcile); // of questions about what is wanted
-int64_t deadline_of(const struct reconcile *reconcile);   // Unix ms
+// Asks a CoreDNS at "IP:port", again and again until all run what is wanted, and then each minute.
+// Returns what it answered last, or NULL.
+const struct answer_view *ask_coredns(struct reconcile *reconcile, const char *question,
+                                      const char *address);
+int64_t deadline_of(const struct reconcile *reconcile); // Unix ms
 bool is_past_deadline(const struct reconcile *reconcile);
 
 // ---- unnamed.c ----------------------------------------------------------------------------------
-void find_name(struct reconcile *reconcile); // is_named and hash of the proof
+// Finds out how the Corefile that is wanted can be told from others: fills is_named and hash.
+void find_proof(struct reconcile *reconcile);
 // The config id of what a Pod runs where the Corefile does not tell it; of another one no id.
 // Absent: nobody knows. `is_asked` is false while the Pod's answer is due.
 struct text find_unnamed_id(struct reconcile *reconcile, const struct object *object,
@@ -273,6 +276,8 @@ bool is_config_refused(const struct reconcile *reconcile);
 // ---- upstreams.c --------------------------------------------------------------------------------
 // The port of CoreDNS's metrics. NULL: they are not served to others.
 const char *metrics_port(const struct reconcile *reconcile);
+// Where a Pod has them: "IP:port". Only where there is a port.
+const char *metrics_address(const struct reconcile *reconcile, struct text ip);
 // Reads the metrics of the Pods, once all of them run the Corefile that is wanted.
 void look_at_upstreams(struct reconcile *reconcile);
 

@@ -29,7 +29,7 @@ static struct merge_settings settings_of(void)
         .port = 5353,
         .metrics_address = TEXT(":9153"),
         .context = {.cluster_domain = TEXT("cluster.local")},
-        .bundles = {.find = find_bundle},
+        .bundles = {.can_be_mounted = true, .find = find_bundle},
     };
 }
 
@@ -295,7 +295,7 @@ static void where_no_resolvers_can_be_served_they_are_refused(void **state)
 static void bundles_are_mounted_missed_or_refused(void **state)
 {
     (void)state;
-    const struct merge_settings settings = settings_of();
+    struct merge_settings settings = settings_of();
     struct merge_object good = object_of("default", TLS_SERVER("good"));
     struct merged merged = merge_all(&settings, &good, 1);
     assert_non_null(strstr(corefile_of(&merged),
@@ -309,6 +309,10 @@ static void bundles_are_mounted_missed_or_refused(void **state)
     merged = merge_all(&settings, &broken, 1);
     assert_string_equal(forwarders_of(&merged),
                         "a.example Refused CABundleInvalid default spec.servers[0].zones[0]\n");
+    settings.bundles.can_be_mounted = false;
+    merged = merge_all(&settings, &good, 1);
+    assert_string_equal(forwarders_of(&merged),
+                        "a.example Refused CABundleUnsupported default spec.servers[0].zones[0]\n");
 }
 
 static const char *owner_of(const void *context, struct text zone)

@@ -2,15 +2,14 @@
 
 #include <string.h>
 
-// What Pods run of a Corefile that does not tell its id, as others answer version.bind in it, or
-// the layout is OpenShift's: by the hash in their metrics, or by being ready.
-
-enum { WAITING_MS = 1500, REST_MS = 60000 };
+// This file finds out what Pods run where the Corefile does not tell its id, as others answer
+// version.bind in it, or the layout is OpenShift's: from the hash in their metrics, or from the Pod
+// being ready.
 
 static const struct text another = {"another", 7}; // no config id
 
-// Is it known from its text which Corefile it is? `out` gets what the metrics then show. Files that
-// it imports are part of that, and their paths.
+// Fills `out` with what the metrics of a Pod show that has loaded the Corefile. False: it imports
+// files, which count in it with paths that nobody knows here.
 static bool hash_text(const struct reconcile *reconcile, char out[RELOAD_HASH_LEN + 1])
 {
     const struct corefile_file file = {"Corefile", reconcile->text};
@@ -23,30 +22,13 @@ static bool hash_text(const struct reconcile *reconcile, char out[RELOAD_HASH_LE
     return true;
 }
 
-void find_name(struct reconcile *reconcile)
+void find_proof(struct reconcile *reconcile)
 {
     char hash[RELOAD_HASH_LEN + 1];
     struct proof *proof = &reconcile->proof;
     proof->is_named = text_is(config_id_find(reconcile->text), reconcile->id);
     if (!proof->is_named && metrics_port(reconcile) && hash_text(reconcile, hash))
         proof->hash = arena_copy_text(reconcile->arena, hash);
-}
-
-static const struct answer_view *ask_metrics(struct reconcile *reconcile, struct text ip)
-{
-    struct value *about = value_make(reconcile->arena, VALUE_MAP);
-    const char *host = arena_copy(reconcile->arena, ip.at, ip.len);
-    value_put_text(reconcile->arena, about, "address",
-                   arena_printf(reconcile->arena, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
-                                metrics_port(reconcile)));
-    *decision_add_question(reconcile->out, reconcile->arena) = (struct question){
-        .backend = BACKEND_NAME,
-        .name = "metrics",
-        .about = about,
-        .good_for_ms = was_converged(reconcile) ? REST_MS : WAITING_MS,
-        .epoch = config_epoch(reconcile),
-    };
-    return snapshot_answer(reconcile->in, BACKEND_NAME, "metrics", about);
 }
 
 // The hash is shown from the first reload on, and of a file that was refused, too. A Pod that has
@@ -78,7 +60,8 @@ struct text find_unnamed_id(struct reconcile *reconcile, const struct object *ob
     *is_asked = true;
     if (pod->config_id.len || !reconcile->proof.hash)
         return id_of_template(reconcile, pod);
-    const struct answer_view *answer = ask_metrics(reconcile, pod->ip);
+    const struct answer_view *answer =
+        ask_coredns(reconcile, "metrics", metrics_address(reconcile, pod->ip));
     *is_asked = answer && answer->answered_ms;
     return *is_asked && answer->is_ok ? id_of_metrics(reconcile, object, pod, answer->value)
                                       : (struct text){0};

@@ -10,9 +10,8 @@ enum { PODS_A_MINUTE = 20, MINUTE_MS = 60000, SHOWN_MAX = 10 };
 
 struct looking {
     struct reconcile *reconcile;
-    const char *port; // of the metrics, as digits
-    size_t at;        // Pods so far
-    size_t first;     // of those whose turn it is
+    size_t at;    // Pods so far
+    size_t first; // of those whose turn it is
     size_t total;
     size_t answered;
     size_t unasked;
@@ -46,14 +45,19 @@ static void add_failing(struct looking *looking, struct text upstream)
         looking->failing[looking->failing_count++] = upstream;
 }
 
+const char *metrics_address(const struct reconcile *reconcile, struct text ip)
+{
+    bool is_v6 = ip.len && memchr(ip.at, ':', ip.len);
+    return arena_printf(reconcile->arena, is_v6 ? "[%.*s]:%s" : "%.*s:%s", TEXT_ARGS(ip),
+                        metrics_port(reconcile));
+}
+
 // Only as many Pods are asked at a time; of the others the last answer counts.
 static void look_at(struct looking *looking, const char *host)
 {
     struct reconcile *reconcile = looking->reconcile;
     struct value *about = value_make(reconcile->arena, VALUE_MAP);
-    const char *address = arena_printf(reconcile->arena, strchr(host, ':') ? "[%s]:%s" : "%s:%s",
-                                       host, looking->port);
-    value_put_text(reconcile->arena, about, "address", address);
+    value_put_text(reconcile->arena, about, "address", metrics_address(reconcile, text_of(host)));
     *decision_add_question(reconcile->out, reconcile->arena) =
         (struct question){.backend = BACKEND_NAME,
                           .name = "metrics",
@@ -85,10 +89,9 @@ static void note_outcome(const struct looking *looking)
 void look_at_upstreams(struct reconcile *reconcile)
 {
     const struct proof *proof = &reconcile->proof;
-    struct looking looking = {
-        .reconcile = reconcile, .port = metrics_port(reconcile), .total = proof->host_count};
+    struct looking looking = {.reconcile = reconcile, .total = proof->host_count};
     reconcile->upstreams.is_unasked = proof->unknown > 0;
-    if (!looking.port || !looking.total || proof->current < proof->total)
+    if (!metrics_port(reconcile) || !looking.total || proof->current < proof->total)
         return;
     looking.first = (size_t)(reconcile->in->now_ms / MINUTE_MS) * PODS_A_MINUTE % looking.total;
     for (size_t i = 0; i < proof->host_count; i++)

@@ -217,12 +217,12 @@ struct dns_config { // the Corefile that is wanted or stands in for it; absent t
     // Ids of those that all Pods ran, the last one first.
     struct text proved[DNS_PROVED_MAX];
     size_t proved_count;
-    const struct text *corefiles; // copies of Corefiles that are there, each "namespace/name"
-    size_t corefile_count;
+    const struct text *copies; // copies of Corefiles that are there, each "namespace/name"
+    size_t copy_count;
     const struct text *bundles; // names of the ConfigMaps of authorities that entries name
     size_t bundle_count;
-    const struct text *copies; // names of the copies of these that Pods mount
-    size_t copy_count;
+    const struct text *bundle_copies; // names of the copies of these that Pods mount
+    size_t bundle_copy_count;
 };
 enum { DNS_STALE_MAX = 10, DNS_FORWARDERS_MAX = 100 };
 struct dns_pods {

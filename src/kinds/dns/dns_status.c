@@ -51,9 +51,10 @@ static struct value *config_encode(struct arena *arena, struct dns_config config
               config.converged_s ? status_time_make(arena, config.converged_s)
                                  : value_make(arena, VALUE_NULL));
     value_set(map, TEXT("proved"), texts_encode(arena, config.proved, config.proved_count));
-    value_set(map, TEXT("copies"), texts_encode(arena, config.corefiles, config.corefile_count));
+    value_set(map, TEXT("copies"), texts_encode(arena, config.copies, config.copy_count));
     value_set(map, TEXT("bundles"), texts_encode(arena, config.bundles, config.bundle_count));
-    value_set(map, TEXT("bundleCopies"), texts_encode(arena, config.copies, config.copy_count));
+    value_set(map, TEXT("bundleCopies"),
+              texts_encode(arena, config.bundle_copies, config.bundle_copy_count));
     return map;
 }
 
@@ -162,9 +163,9 @@ void dns_status_unpack(struct arena *arena, struct text spec, struct text ours,
     out->config.since_s = unpack_signed(&in);
     out->config.converged_s = unpack_signed(&in);
     unpack_proved(arena, &in, &out->config);
-    out->config.corefiles = text_list_unpack(arena, &in, &out->config.corefile_count);
-    out->config.bundles = text_list_unpack(arena, &in, &out->config.bundle_count);
     out->config.copies = text_list_unpack(arena, &in, &out->config.copy_count);
+    out->config.bundles = text_list_unpack(arena, &in, &out->config.bundle_count);
+    out->config.bundle_copies = text_list_unpack(arena, &in, &out->config.bundle_copy_count);
     out->observed_generation = unpack_signed(&in);
     conditions_unpack(&in, &out->conditions, dns_condition_types, 0);
 }

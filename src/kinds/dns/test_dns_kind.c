@@ -599,8 +599,8 @@ static void what_a_status_remembers_survives_packing(void **state)
                    .refusal = TEXT("Corefile:3 - no"),
                    .proved = {TEXT("aaaaaaaaaaaaaaaa"), TEXT("bbbbbbbbbbbbbbbb")},
                    .proved_count = 2,
-                   .corefiles = (const struct text[]){TEXT("a/b-0123456789abcdef")},
-                   .corefile_count = 1},
+                   .copies = (const struct text[]){TEXT("a/b-0123456789abcdef")},
+                   .copy_count = 1},
         .forwarders_total = 3,
         .has_pods = true,
         .pods = {.desired = 2, .stale = {TEXT("dns-x")}, .stale_count = 1},
@@ -623,7 +623,7 @@ static void what_a_status_remembers_survives_packing(void **state)
     assert_int_equal(read.config.since_s, 1767088800);
     assert_true(text_is(read.config.refusal, "Corefile:3 - no"));
     assert_int_equal(read.config.proved_count, 2);
-    assert_true(text_is(read.config.corefiles[0], "a/b-0123456789abcdef"));
+    assert_true(text_is(read.config.copies[0], "a/b-0123456789abcdef"));
     assert_true(text_is(read.config.proved[1], "bbbbbbbbbbbbbbbb"));
     assert_int_equal(conditions_find(&read.conditions, "Converged")->transition_s, 1767088801);
 }
