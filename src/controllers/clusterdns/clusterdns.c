@@ -11,6 +11,19 @@
 
 // ---- inputs -------------------------------------------------------------------------------------
 
+// Those that count are looked up by their ids, so that a CRD that is older than the program, and
+// drops the list of copies, costs no more than that some are never removed.
+static void add_copies(const struct dns_config *config, struct strings *out)
+{
+    const struct text ids[] = {config->id, config->refused, config->written, config->proved[0],
+                               config->proved[1]};
+    for (size_t i = 0; i < COUNT_OF(ids); i++)
+        if (ids[i].len)
+            strings_add(out, "%.*s-%.*s", TEXT_ARGS(config->config_map), TEXT_ARGS(ids[i]));
+    for (size_t i = 0; i < config->copy_count; i++)
+        strings_add(out, "%.*s", TEXT_ARGS(config->copies[i]));
+}
+
 // A fragment has no list of them in its status.
 static void add_bundles(const struct object *subject, struct strings *out)
 {
@@ -32,8 +45,7 @@ static void want_config_maps(const struct object *subject, struct strings *out)
     strings_add(out, SYSTEM_NAMESPACE "/coredns");
     strings_add(out, SYSTEM_NAMESPACE "/coredns-custom");
     strings_add(out, "%s/" WORKLOAD_NAME, settings->dns_namespace);
-    for (size_t i = 0; i < status.config.copy_count; i++)
-        strings_add(out, "%.*s", TEXT_ARGS(status.config.copies[i]));
+    add_copies(&status.config, out);
     for (size_t i = 0; i < status.config.bundle_count; i++)
         strings_add(out, "%s/%.*s", settings->ca_namespace, TEXT_ARGS(status.config.bundles[i]));
     for (size_t i = 0; i < status.config.bundle_copy_count; i++)

@@ -100,20 +100,6 @@ static bool is_copy_of(const struct reconcile *reconcile, struct text full, stru
     return id.len && text_equal(full, full_name(reconcile, id));
 }
 
-static bool is_listed(const struct dns_config *config, struct text full)
-{
-    for (size_t i = 0; i < config->copy_count; i++)
-        if (text_equal(config->copies[i], full))
-            return true;
-    return false;
-}
-
-bool knows_copy(const struct reconcile *reconcile)
-{
-    return reconcile->mode == MODE_FILE ||
-           is_listed(&reconcile->before.config, full_name(reconcile, text_of(reconcile->id)));
-}
-
 // Adds that of the config that is wanted to those that are there still.
 void list_copies(struct reconcile *reconcile)
 {

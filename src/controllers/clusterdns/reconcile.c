@@ -77,8 +77,7 @@ static bool is_too_early(struct reconcile *reconcile)
 
 static bool is_new(const struct reconcile *reconcile)
 {
-    return !text_is(reconcile->before.config.id, reconcile->id) || !knows_bundles(reconcile) ||
-           !knows_copy(reconcile);
+    return !text_is(reconcile->before.config.id, reconcile->id) || !knows_bundles(reconcile);
 }
 
 // Says what stands now where CoreDNS refused a Corefile.

@@ -198,10 +198,9 @@ bool is_in_place(const struct reconcile *reconcile);
 // The text of a copy, and what goes with it. Absent: there is no copy.
 struct text copy_text(const struct reconcile *reconcile, struct text id,
                       const struct value **annotations);
-void want_copy(struct reconcile *reconcile);        // of the text that is wanted
-bool knows_copy(const struct reconcile *reconcile); // does the status name it already?
-void list_copies(struct reconcile *reconcile);      // in the status
-void drop_copies(struct reconcile *reconcile);      // those that nothing can go back to
+void want_copy(struct reconcile *reconcile);   // of the text that is wanted
+void list_copies(struct reconcile *reconcile); // in the status
+void drop_copies(struct reconcile *reconcile); // those that nothing can go back to
 
 // ---- file.c -------------------------------------------------------------------------------------
 // Reads the Corefile of mode file into the target. False: there is no answer yet.

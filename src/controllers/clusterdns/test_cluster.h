@@ -43,6 +43,7 @@ static struct test_cluster {
     } files[2];                  // of mode file
     const char *unreadable;      // why ConfigMaps and Deployments can't be read, or NULL
     bool prunes_config;          // the CRD has no status.config
+    bool prunes_copies;          // it has no status.config.copies
     bool has_monitors;           // the Prometheus operator's kinds are there
     const struct error *refused; // what the store said of the last writes, or NULL
     const char *reload_hash;     // that all metrics show, or NULL
@@ -298,6 +299,8 @@ static inline void apply_status(struct stored *subject)
         value_merge_patch(arena, before, value_copy(arena, cluster.decision.status));
     if (cluster.prunes_config)
         value_remove(after, "config");
+    if (cluster.prunes_copies)
+        value_remove(value_find(after, "config"), "copies");
     cluster.writes += !before || !value_equal(before, after);
     value_set(subject->tree, TEXT("status"), after);
 }

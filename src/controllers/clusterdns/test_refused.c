@@ -243,6 +243,20 @@ static void unmanaged_leaves_no_pod_of_a_preflight(void **state)
     assert_null(preflight_pod());
 }
 
+// As after an upgrade of the program alone.
+static void a_crd_that_drops_the_list_of_copies_stops_nothing(void **state)
+{
+    (void)state;
+    cluster.prunes_copies = true;
+    const char *before = run_own();
+    put_main(OTHER_ZONE);
+    settle(DNS_MAIN_NAME);
+    report_of_pod(CRASHED);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_string_equal(data_of("openshift-dns", "dns-default", "Corefile"), before);
+}
+
 // ---- another mode -------------------------------------------------------------------------------
 
 // Nothing of the cluster names an object of ours any more.
@@ -345,6 +359,7 @@ int main(void)
         STORY(pods_that_are_replaced_have_time_from_the_last_of_them_on),
         STORY(pods_of_others_leave_the_deadline_alone),
         STORY(unmanaged_leaves_no_pod_of_a_preflight),
+        STORY(a_crd_that_drops_the_list_of_copies_stops_nothing),
         STORY(copies_of_an_earlier_mode_go),
         STORY(an_entry_that_is_bad_keeps_its_zones_in_another_mode),
         STORY(an_entry_with_authorities_is_not_kept_where_they_can_not_be_mounted),
