@@ -6,11 +6,13 @@ tests/cluster/build.py [PREFIX]: builds what is missing, names it first (behind 
 nothing when nothing is. The programs lie in signpost-cluster/<key> of the user's cache folder; the
 key stands for go.mod, go.sum and the version of Go. What KUBEBUILDER_ASSETS holds is taken from
 there. `older/` is the oldest minor that we support, of which only the API server is needed: its
-etcd is the same. CoreDNS comes in two releases, whose modules lie in tests/coredns.
+etcd is the same. CoreDNS and external-dns come in two releases each, whose modules lie in tests/coredns and
+tests/external-dns.
 """
 
 import fcntl
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -28,24 +30,27 @@ PACKAGES = {"etcd": "go.etcd.io/etcd/server/v3",
             "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
             "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
             "kubectl": "k8s.io/kubernetes/cmd/kubectl",
-            "coredns": "."}
+            "coredns": ".",
+            "external-dns": "."}
 
 
 class Minor:
     """The programs of one minor version, as one module of Go pins it. The module has the version of
     `subject`, and nothing but what `sources` name besides go.mod and go.sum."""
 
-    def __init__(self, module, names, assets="", subject="k8s.io/kubernetes", sources=()):
+    def __init__(self, module, names, assets="", subject="k8s.io/kubernetes", sources=(),
+                 overlay=None):
         self.module = module
         self.names = names
         self.assets = assets
         self.subject = subject
         self.sources = sources
+        self.overlay = overlay  # (go, module, new folder) -> arguments of `go build`
 
     @property
     def version(self):
         text = (self.module / "go.mod").read_text()
-        return re.search(rf"^\s*{re.escape(self.subject)} (v\S+)", text, re.M)[1]
+        return re.search(rf"^\s*(?:require )?{re.escape(self.subject)} (v\S+)", text, re.M)[1]
 
     @property
     def folder(self):
@@ -82,6 +87,7 @@ class Minor:
             result = subprocess.run(
                 [go, "build", "-mod=readonly", "-trimpath", "-gcflags=all=-dwarf=false -l",
                  "-ldflags", f"-s -w {flags}", "-o", f"{new}/",
+                 *(self.overlay(go, self.module, pathlib.Path(new)) if self.overlay else ()),
                  *(PACKAGES[name] for name in names)],
                 cwd=self.module, env=toolchain.environment(), text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -102,15 +108,44 @@ def coredns(folder):
                  subject="github.com/coredns/coredns", sources=("main.go", *shared))
 
 
+# Those that DNS update records know, the one for tests, and the one that speaks HTTP.
+PROVIDERS = HERE.parent / "external-dns" / "providers"
+OTHER_PROVIDER = re.compile(r'\t"sigs\.k8s\.io/external-dns/provider/(\w+)"|.*\b(\w+)\.New\w*,$')
+
+
+def without_other_providers(go, module, new):
+    """external-dns with the clients of a few clouds instead of thirty, which are most of what is
+    compiled: the list of providers comes from a file in place of the module's own."""
+    result = subprocess.run([go, "mod", "download", "-json", "sigs.k8s.io/external-dns"], cwd=module,
+                            env=toolchain.environment(), text=True, capture_output=True, check=True)
+    listed = pathlib.Path(json.loads(result.stdout)["Dir"]) / "provider" / "factory" / "provider.go"
+    lines = listed.read_text().splitlines(keepends=True)
+    found = [OTHER_PROVIDER.match(line) for line in lines]
+    wanted = PROVIDERS.read_text().split()
+    kept = [line for line, other in zip(lines, found)
+            if not other or (other[1] or other[2]) in wanted]
+    (new / "provider.go").write_text("".join(kept))
+    (new / "overlay.json").write_text(json.dumps({"Replace": {str(listed): str(new / "provider.go")}}))
+    return ["-overlay", str(new / "overlay.json")]
+
+
+def external_dns(folder):
+    """A release of external-dns: tests/external-dns/FOLDER."""
+    return Minor(HERE.parent / "external-dns" / folder, ["external-dns"],
+                 subject="sigs.k8s.io/external-dns", sources=("main.go", "../providers"),
+                 overlay=without_other_providers)
+
+
 CURRENT = Minor(HERE, ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"],
                 os.environ.get("KUBEBUILDER_ASSETS", ""))
 OLDER = Minor(HERE / "older", ["kube-apiserver"])
 COREDNS = [coredns("newer"), coredns("older")]
+EXTERNAL_DNS = [external_dns("newer"), external_dns("older")]
 
 
 def main():
     prefix = sys.argv[1] if len(sys.argv) > 1 else "build"
-    for minor in (CURRENT, OLDER, *COREDNS):
+    for minor in (CURRENT, OLDER, *COREDNS, *EXTERNAL_DNS):
         names = minor.missing()
         if names:
             print(f"{prefix}: builds {', '.join(names)} {minor.version} once, some minutes, into "

@@ -1,0 +1,2 @@
+// Package util stands for one that no proxy has: nothing of it is compiled.
+package util
