@@ -50,8 +50,8 @@ man: ## write manual and reference pages (docs/) anew from the tables of the pro
 install: ## install program, manual pages and completions into PREFIX (/usr/local), below DESTDIR
 	$(SETUP) build
 	@scripts/build release
-	@meson configure build/release --prefix '$(abspath $(PREFIX))'
-	@meson install -C build/release --strip $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
+	@flock build/.release.lock meson configure build/release --prefix '$(abspath $(PREFIX))'
+	@flock build/.release.lock meson install -C build/release --strip $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
 
 clean: ## remove everything that was built
 	rm -rf build .run
