@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,13 +40,13 @@ class Minor:
     `subject`, and nothing but what `sources` name besides go.mod and go.sum."""
 
     def __init__(self, module, names, assets="", subject="k8s.io/kubernetes", sources=(),
-                 overlay=None):
+                 change=None):
         self.module = module
         self.names = names
         self.assets = assets
         self.subject = subject
         self.sources = sources
-        self.overlay = overlay  # (go, module, new folder) -> arguments of `go build`
+        self.change = change  # (go, module, new folder) -> arguments of `go build`; or None
 
     @property
     def version(self):
@@ -87,7 +88,7 @@ class Minor:
             result = subprocess.run(
                 [go, "build", "-mod=readonly", "-trimpath", "-gcflags=all=-dwarf=false -l",
                  "-ldflags", f"-s -w {flags}", "-o", f"{new}/",
-                 *(self.overlay(go, self.module, pathlib.Path(new)) if self.overlay else ()),
+                 *(self.change(go, self.module, pathlib.Path(new)) if self.change else ()),
                  *(PACKAGES[name] for name in names)],
                 cwd=self.module, env=toolchain.environment(), text=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -115,25 +116,28 @@ OTHER_PROVIDER = re.compile(r'\t"sigs\.k8s\.io/external-dns/provider/(\w+)"|.*\b
 
 def without_other_providers(go, module, new):
     """external-dns with the clients of a few clouds instead of thirty, which are most of what is
-    compiled: the list of providers comes from a file in place of the module's own."""
+    compiled: the arguments by which a copy takes its place whose list of providers is shorter."""
     result = subprocess.run([go, "mod", "download", "-json", "sigs.k8s.io/external-dns"], cwd=module,
                             env=toolchain.environment(), text=True, capture_output=True, check=True)
-    listed = pathlib.Path(json.loads(result.stdout)["Dir"]) / "provider" / "factory" / "provider.go"
+    copy = new / "source"
+    shutil.copytree(json.loads(result.stdout)["Dir"], copy, copy_function=shutil.copyfile)
+    listed = copy / "provider" / "factory" / "provider.go"
     lines = listed.read_text().splitlines(keepends=True)
     found = [OTHER_PROVIDER.match(line) for line in lines]
     wanted = PROVIDERS.read_text().split()
-    kept = [line for line, other in zip(lines, found)
-            if not other or (other[1] or other[2]) in wanted]
-    (new / "provider.go").write_text("".join(kept))
-    (new / "overlay.json").write_text(json.dumps({"Replace": {str(listed): str(new / "provider.go")}}))
-    return ["-overlay", str(new / "overlay.json")]
+    listed.write_text("".join(line for line, other in zip(lines, found)
+                              if not other or (other[1] or other[2]) in wanted))
+    (new / "copy.mod").write_text(f"{(module / 'go.mod').read_text()}\n"
+                                  f"replace sigs.k8s.io/external-dns => {copy}\n")
+    shutil.copyfile(module / "go.sum", new / "copy.sum")
+    return ["-modfile", str(new / "copy.mod")]
 
 
 def external_dns(folder):
     """A release of external-dns: tests/external-dns/FOLDER."""
     return Minor(HERE.parent / "external-dns" / folder, ["external-dns"],
                  subject="sigs.k8s.io/external-dns", sources=("main.go", "../providers"),
-                 overlay=without_other_providers)
+                 change=without_other_providers)
 
 
 CURRENT = Minor(HERE, ["etcd", "kube-apiserver", "kube-controller-manager", "kubectl"],
