@@ -29,6 +29,18 @@ void findings_add(struct findings *findings, enum finding_level level, const cha
     };
 }
 
+void findings_add_at(struct findings *findings, enum finding_level level, const char *path,
+                     const char *format, ...)
+{
+    AUTO_BUFFER text = {0};
+    va_list args;
+    va_start(args, format);
+    buffer_printf(&text, "%s: ", path);
+    buffer_vprintf(&text, format, args);
+    va_end(args);
+    findings_add(findings, level, path, "%s", text.at);
+}
+
 size_t findings_errors(const struct findings *findings)
 {
     return count_level(findings, FINDING_ERROR);

@@ -27,16 +27,15 @@ enum field_flag {
     FIELD_REQUIRED = 1 << 0,
     FIELD_IMMUTABLE = 1 << 1,
     FIELD_SECRET = 1 << 2,   // never in a status file, log or recording
-    FIELD_LIST_MAP = 1 << 3, // CRD: x-kubernetes-list-type map, key "type"
-    FIELD_TIME = 1 << 4,     // CRD: format date-time
-    FIELD_BYTES = 1 << 5,    // base64 text
-    FIELD_INT64 = 1 << 6,    // CRD: format int64 instead of int32
-    FIELD_UINT32 = 1 << 7,   // 32 bits without sign; CRD: the same
-    FIELD_NULLABLE = 1 << 8, // CRD: null is kept; it counts as absent
+    FIELD_TIME = 1 << 3,     // CRD: format date-time
+    FIELD_BYTES = 1 << 4,    // base64 text
+    FIELD_INT64 = 1 << 5,    // CRD: format int64 instead of int32
+    FIELD_UINT32 = 1 << 6,   // 32 bits without sign; CRD: the same
+    FIELD_NULLABLE = 1 << 7, // CRD: null is kept; it counts as absent
     // Whether it is there, its bounds, choices and pattern stand in the CRD alone: an API server
     // refuses the whole object when it is written, but kind_check leaves them to `validate`, which
     // judges entry by entry.
-    FIELD_JUDGED = 1 << 9,
+    FIELD_JUDGED = 1 << 8,
 };
 
 // One field. `path` is dotted from the object's root, list items as `[]`: "spec.values[]". A parent
@@ -52,11 +51,14 @@ struct field {
     const char *const *choices; // NULL-terminated, or NULL
     const char *fallback;       // the default that the CRD stores, "[]" for a list; nearly always
                                 // NULL
-    const char *doc;            // one sentence for CRD and reference page
-    const char *required_text;  // error text when absent or empty ("spec.type is required"); NULL:
-                                // generic
-    const char *refused_text;   // error text when choices or pattern refuse the value; behind it
-                                // stands ": value" for choices. NULL: generic
+    // LIST of maps: the member that each entry has for itself alone, so that each may have an owner
+    // of its own (CRD: x-kubernetes-list-type map). NULL: a plain list.
+    const char *list_key;
+    const char *doc;           // one sentence for CRD and reference page
+    const char *required_text; // error text when absent or empty ("spec.type is required"); NULL:
+                               // generic
+    const char *refused_text;  // error text when choices or pattern refuse the value; behind it
+                               // stands ": value" for choices. NULL: generic
 };
 
 // A CEL rule of the CRD with its message. `path` is the map it stands on.
@@ -104,6 +106,9 @@ struct findings {
 };
 void findings_add(struct findings *findings, enum finding_level level, const char *path,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+// The same with "<path>: " in front of the text.
+void findings_add_at(struct findings *findings, enum finding_level level, const char *path,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 size_t findings_errors(const struct findings *findings);
 // All errors' texts joined with "; " (arena), or NULL when there is none.
 const char *findings_join(const struct findings *findings, enum finding_level level);

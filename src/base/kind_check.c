@@ -154,17 +154,17 @@ static void check_any(const struct check *check, const struct field *row, const 
 }
 
 // A list map has each key once.
-static void check_keys(const struct check *check, const struct spot *spot)
+static void check_keys(const struct check *check, const char *key_name, const struct spot *spot)
 {
     size_t index = 0;
     value_each (item, spot->value) {
-        struct text key = value_text(value_find(item, "type"));
+        struct text key = value_text(value_find(item, key_name));
         const struct spot at = {.parent = spot, .value = item, .index = index++};
         const struct value *first = spot->value->first;
-        while (first != item && !text_equal(value_text(value_find(first, "type")), key))
+        while (first != item && !text_equal(value_text(value_find(first, key_name)), key))
             first = first->next;
         if (key.at && first != item)
-            check_fail(check, &at, "the same type stands in the list before");
+            check_fail(check, &at, "the same %s stands in the list before", key_name);
     }
 }
 
@@ -179,8 +179,8 @@ static void check_list(const struct check *check, const struct field *row, const
         const struct spot at = {.parent = spot, .value = item, .index = index++};
         check_value(check, items, &at);
     }
-    if (row->flags & FIELD_LIST_MAP)
-        check_keys(check, spot);
+    if (row->list_key)
+        check_keys(check, row->list_key, spot);
 }
 
 bool check_text_map(const struct check *check, const struct spot *spot)

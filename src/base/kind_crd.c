@@ -164,10 +164,11 @@ static void add_list_limits(const struct crd *crd, struct value *schema, const s
         value_put_int(crd->arena, schema, "minItems", row->min);
     add_max(crd, schema, "maxItems", row);
     value_set(schema, TEXT("items"), schema_of(crd, items));
-    if (!(row->flags & FIELD_LIST_MAP))
+    if (!row->list_key)
         return;
     value_put_text(crd->arena, schema, "x-kubernetes-list-type", "map");
-    add_texts(crd, schema, "x-kubernetes-list-map-keys", (const char *const[]){"type", NULL});
+    add_texts(crd, schema, "x-kubernetes-list-map-keys",
+              (const char *const[]){row->list_key, NULL});
 }
 
 static void add_entries(const struct crd *crd, struct value *schema, const struct field *row)

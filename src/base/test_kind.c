@@ -48,10 +48,13 @@ static const struct field record_fields[] = {
     {.path = "spec.since", .type = FIELD_TEXT, .flags = FIELD_TIME},
     {.path = "spec.extra", .type = FIELD_ANY},
     {.path = "spec.selector", .type = FIELD_TEXT_MAP, .max = 2},
-    {.path = "spec.parts", .type = FIELD_LIST, .flags = FIELD_LIST_MAP},
+    {.path = "spec.parts", .type = FIELD_LIST, .list_key = "type"},
     {.path = "spec.parts[]", .type = FIELD_MAP},
     {.path = "spec.parts[].type", .type = FIELD_TEXT, .flags = FIELD_REQUIRED},
     {.path = "spec.parts[].weight", .type = FIELD_INT},
+    {.path = "spec.sets", .type = FIELD_LIST, .list_key = "name"},
+    {.path = "spec.sets[]", .type = FIELD_MAP},
+    {.path = "spec.sets[].name", .type = FIELD_TEXT, .flags = FIELD_REQUIRED},
     {.path = "spec.owner", .type = FIELD_MAP, .flags = FIELD_IMMUTABLE},
     {.path = "spec.owner.name", .type = FIELD_TEXT, .flags = FIELD_REQUIRED},
     {.path = "status", .type = FIELD_MAP},
@@ -266,6 +269,8 @@ static void list_map_holds_each_key_once(void **state)
 {
     assert_finds(*state, &record, SPEC "  parts: [{type: x}, {type: y}, {type: x}]\n",
                  "10:33: spec.parts[2]: the same type stands in the list before\n");
+    assert_finds(*state, &record, SPEC "  sets: [{name: x}, {name: x}]\n",
+                 "10:21: spec.sets[1]: the same name stands in the list before\n");
 }
 
 static void identity_is_checked(void **state)

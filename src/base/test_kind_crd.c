@@ -25,7 +25,7 @@ static const struct field fields[] = {
     {.path = "spec.selector", .type = FIELD_TEXT_MAP},
     {.path = "spec.extra", .type = FIELD_ANY},
     {.path = "status", .type = FIELD_MAP},
-    {.path = "status.conditions", .type = FIELD_LIST, .max = 16, .flags = FIELD_LIST_MAP},
+    {.path = "status.conditions", .type = FIELD_LIST, .max = 16, .list_key = "type"},
     {.path = "status.conditions[]", .type = FIELD_MAP},
     {.path = "status.conditions[].type", .type = FIELD_TEXT, .flags = FIELD_REQUIRED},
     {.path = "status.conditions[].time", .type = FIELD_TEXT, .flags = FIELD_TIME},

@@ -67,7 +67,7 @@ extern const char *const condition_statuses[]; // NULL-terminated
 #define CONDITION_FIELDS(which)                                                                    \
     {.path = "status.conditions",                                                                  \
      .type = FIELD_LIST,                                                                           \
-     .flags = FIELD_LIST_MAP,                                                                      \
+     .list_key = "type",                                                                           \
      .max = 32,                                                                                    \
      .doc = (which)},                                                                              \
         {.path = "status.conditions[]", .type = FIELD_MAP, .doc = "One condition."},               \

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/memory.h"
-#include "base/pack.h"
 #include "base/text.h"
 #include "base/value.h"
 
@@ -11,6 +10,3 @@
 // a template; so is it below, and NULL is taken for one that is empty. `name` may be NULL.
 const struct value *pod_spec_container(const struct value *spec, const char *name);
 struct text pod_spec_image(const struct value *spec, const char *name);
-
-// Packs a tree as JSON text, to be read by who needs it; NULL: an absent text.
-void tree_pack(struct pack_writer *out, const struct value *tree);

@@ -21,24 +21,10 @@ static void the_named_container_goes_before_the_first(void **state)
     assert_null(pod_spec_image(quote(arena, "{'containers':[]}"), "dns").at);
 }
 
-static void a_tree_is_packed_as_json(void **state)
-{
-    struct pack_writer out;
-    (void)state;
-    pack_init(&out);
-    tree_pack(&out, quote(arena, "{'n':5,'t':['10%',true]}"));
-    tree_pack(&out, NULL);
-    struct pack_reader in = pack_open(buffer_text(&out.out));
-    assert_true(text_is(unpack_text(&in), quote_text(arena, "{'n':5,'t':['10%',true]}")));
-    assert_null(unpack_text(&in).at);
-    pack_done(&out);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(the_named_container_goes_before_the_first),
-        UNIT(a_tree_is_packed_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void conditions_are_a_list_map_and_only_one_default_is_stored(void **stat
     (void)state;
     for (size_t i = 0; i < kind_count; i++) {
         const struct field *row = kind_find_field(kinds[i], "status.conditions");
-        assert_true(!kinds[i]->has_status || (row && (row->flags & FIELD_LIST_MAP)));
+        assert_true(!kinds[i]->has_status || (row && row->list_key));
         for (size_t j = 0; j < kinds[i]->field_count; j++) {
             const struct field *field = &kinds[i]->fields[j];
             if (field->fallback && !kinds[i]->is_lenient)

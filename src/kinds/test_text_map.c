@@ -45,11 +45,29 @@ static void a_tree_and_a_body_give_the_same_entries(void **state)
     assert_int_equal(count, 0);
 }
 
+static void a_domain_may_stand_below_another_name(void **state)
+{
+    size_t count;
+    struct pack_writer out;
+    (void)state;
+    pack_init(&out);
+    text_map_pack_of(&out,
+                     quote(arena, "{'g.org/name':'1','users.g.org/a':'2','xg.org/b':'3','g.org':"
+                                  "'4','org/c':'5','g.org/n':7}"),
+                     "g.org");
+    struct pack_reader in = pack_open(buffer_text(&out.out));
+    const struct text_pair *pairs = text_map_unpack(arena, &in, &count);
+    assert_int_equal(count, 2);
+    assert_true(text_is(pairs[0].value, "1") && text_is(pairs[1].value, "2"));
+    pack_done(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(entries_come_back_in_their_order_and_other_things_are_left_out),
         UNIT(a_tree_and_a_body_give_the_same_entries),
+        UNIT(a_domain_may_stand_below_another_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

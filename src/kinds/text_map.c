@@ -1,5 +1,7 @@
 #include "kinds/text_map.h"
 
+#include <string.h>
+
 // (1, key, value) ..., ended by 0.
 
 static const struct value *map_or_null(const struct value *map)
@@ -7,15 +9,36 @@ static const struct value *map_or_null(const struct value *map)
     return map && map->type == VALUE_MAP ? map : NULL;
 }
 
+static void pack_entry(struct pack_writer *out, const struct value *item)
+{
+    pack_number(out, 1);
+    pack_text(out, item->key);
+    pack_text(out, item->text);
+}
+
 void text_map_pack(struct pack_writer *out, const struct value *map)
 {
-    value_each (item, map_or_null(map)) {
-        if (item->type != VALUE_TEXT)
-            continue;
-        pack_number(out, 1);
-        pack_text(out, item->key);
-        pack_text(out, item->text);
-    }
+    value_each (item, map_or_null(map))
+        if (item->type == VALUE_TEXT)
+            pack_entry(out, item);
+    pack_number(out, 0);
+}
+
+bool text_map_is_key_of(struct text key, const char *domain)
+{
+    struct text rest = key;
+    struct text prefix;
+    if (!text_cut(&rest, '/', &prefix) || !rest.at || !text_ends(prefix, domain))
+        return false;
+    size_t behind = prefix.len - strlen(domain);
+    return behind == 0 || prefix.at[behind - 1] == '.';
+}
+
+void text_map_pack_of(struct pack_writer *out, const struct value *map, const char *domain)
+{
+    value_each (item, map_or_null(map))
+        if (item->type == VALUE_TEXT && text_map_is_key_of(item->key, domain))
+            pack_entry(out, item);
     pack_number(out, 0);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/labels.h"
 #include "kinds/pod_spec.h"
+#include "kinds/tree_body.h"
 
 // Whole numbers of an object, in the order of the body.
 static const struct number {

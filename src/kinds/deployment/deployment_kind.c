@@ -1,6 +1,8 @@
 #include "kinds/deployment/deployment_kind.h"
 
+#include "kinds/group.h"
 #include "kinds/pod_spec.h"
+#include "kinds/tree_body.h"
 
 // Whole numbers of an object, in the order of the body.
 static const struct number {
@@ -23,15 +25,29 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
     tree_pack(out, pods);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         pack_signed(out, value_int_at(object, numbers[i].path, numbers[i].fallback));
+    text_map_pack_of(out, value_at(object, "metadata.annotations", NULL), DNS_GROUP);
+}
+
+static void unpack_fixed(struct pack_reader *in, struct deployment *out)
+{
+    *out = (struct deployment){.image = unpack_text(in)};
+    out->pod = unpack_text(in);
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        *(int64_t *)((char *)out + numbers[i].offset) = unpack_signed(in);
 }
 
 void deployment_unpack(struct text spec, struct deployment *out)
 {
     struct pack_reader in = pack_open(spec);
-    *out = (struct deployment){.image = unpack_text(&in)};
-    out->pod = unpack_text(&in);
-    for (size_t i = 0; i < COUNT_OF(numbers); i++)
-        *(int64_t *)((char *)out + numbers[i].offset) = unpack_signed(&in);
+    unpack_fixed(&in, out);
+}
+
+const struct text_pair *deployment_annotations(struct arena *arena, struct text spec, size_t *count)
+{
+    struct deployment before;
+    struct pack_reader in = pack_open(spec);
+    unpack_fixed(&in, &before);
+    return text_map_unpack(arena, &in, count);
 }
 
 const struct kind deployment_kind = {

@@ -2,6 +2,7 @@
 
 #include "base/kind.h"
 #include "base/memory.h"
+#include "kinds/text_map.h"
 
 // Deployment (apps/v1), as far as it runs CoreDNS: what its pods are, and how many are up to date.
 extern const struct kind deployment_kind;
@@ -20,3 +21,6 @@ struct deployment {
 };
 // `spec` is the cached body, from which the texts are borrowed.
 void deployment_unpack(struct text spec, struct deployment *out);
+// The annotations of our group, and of those below it.
+const struct text_pair *deployment_annotations(struct arena *arena, struct text spec,
+                                               size_t *count);

@@ -45,11 +45,25 @@ static void absent_replicas_are_one(void **state)
     assert_int_equal(deployment.wanted, 0);
 }
 
+static void annotations_of_our_group_are_kept(void **state)
+{
+    size_t count;
+    (void)state;
+    struct text body = spec_body_of(
+        &deployment_kind,
+        "{'metadata':{'annotations':{'users.dns.homelab.mortenolsen.pro/f475c5fcea':'webshop/v1/"
+        "dig-1','deployment.kubernetes.io/revision':'1'}},'spec':{'replicas':1}}");
+    const struct text_pair *annotations = deployment_annotations(arena, body, &count);
+    assert_int_equal(count, 1);
+    assert_true(text_is(annotations[0].value, "webshop/v1/dig-1"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(image_pod_and_numbers_are_kept),
         UNIT(absent_replicas_are_one),
+        UNIT(annotations_of_our_group_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

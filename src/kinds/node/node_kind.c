@@ -16,12 +16,23 @@ static void pack_taints(struct pack_writer *out, const struct value *object)
     pack_number(out, 0);
 }
 
+static void pack_addresses(struct pack_writer *out, const struct value *object)
+{
+    const struct value *list = value_list_at(object, "status.addresses");
+    pack_number(out, value_count(list));
+    value_each (address, list) {
+        pack_text(out, value_text_at(address, "type"));
+        pack_text(out, value_text_at(address, "address"));
+    }
+}
+
 static void pack_spec(const struct value *object, struct pack_writer *out)
 {
     labels_pack(object, out);
     pack_number(out, status_has_condition(object, "Ready"));
     pack_number(out, value_bool_at(object, "spec.unschedulable", false));
     pack_taints(out, object);
+    pack_addresses(out, object);
 }
 
 // ---- unpacking ----------------------------------------------------------------------------------
@@ -46,6 +57,18 @@ static const struct node_taint *unpack_taints(struct arena *arena, struct pack_r
     return taints;
 }
 
+static const struct node_address *unpack_addresses(struct arena *arena, struct pack_reader *in,
+                                                   size_t *count)
+{
+    *count = unpack_number(in);
+    struct node_address *addresses = arena_new_array(arena, struct node_address, *count + 1);
+    for (size_t i = 0; i < *count; i++) {
+        addresses[i].type = unpack_text(in);
+        addresses[i].address = unpack_text(in);
+    }
+    return addresses;
+}
+
 void node_unpack(struct arena *arena, struct text spec, struct node *out)
 {
     struct pack_reader in = pack_open(spec);
@@ -53,6 +76,7 @@ void node_unpack(struct arena *arena, struct text spec, struct node *out)
     *out = (struct node){.is_ready = unpack_number(&in)};
     out->is_unschedulable = unpack_number(&in);
     out->taints = unpack_taints(arena, &in, &out->taint_count);
+    out->addresses = unpack_addresses(arena, &in, &out->address_count);
 }
 
 bool node_has_labels(struct text spec, const struct text_pair *labels, size_t count)

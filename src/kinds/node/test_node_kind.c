@@ -41,6 +41,22 @@ static void readiness_and_taints_are_kept(void **state)
     assert_false(node.is_ready || node.is_unschedulable || node.taint_count);
 }
 
+static void addresses_are_kept(void **state)
+{
+    struct node node;
+    (void)state;
+    node_unpack(arena,
+                spec_body_of(&node_kind, "{'status':{'addresses':[{'type':'InternalIP','address':"
+                                         "'10.0.0.1'},{'type':'ExternalIP','address':'192.0.2.1'}"
+                                         "]}}"),
+                &node);
+    assert_int_equal(node.address_count, 2);
+    assert_true(text_is(node.addresses[1].type, "ExternalIP"));
+    assert_true(text_is(node.addresses[1].address, "192.0.2.1"));
+    node_unpack(arena, spec_body_of(&node_kind, "{}"), &node);
+    assert_int_equal(node.address_count, 0);
+}
+
 static void a_heartbeat_changes_nothing(void **state)
 {
     (void)state;
@@ -69,6 +85,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(readiness_and_taints_are_kept),
+        UNIT(addresses_are_kept),
         UNIT(a_heartbeat_changes_nothing),
         UNIT(a_selector_asks_for_all_of_its_labels),
     };

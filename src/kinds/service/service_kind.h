@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/kind.h"
+#include "base/memory.h"
 
 // Core Service: the address under which pods are reached. The body begins with its labels.
 extern const struct kind service_kind;
@@ -11,3 +12,15 @@ struct service {
 };
 // `spec` is the cached body, from which the texts are borrowed.
 void service_unpack(struct text spec, struct service *out);
+
+// Under what it is reached, from where.
+struct service_addresses {
+    struct text type; // "ClusterIP", "NodePort", "LoadBalancer", ...; absent: ClusterIP
+    const struct text *cluster_ips; // of both families; none when it is headless
+    size_t cluster_ip_count;
+    const struct text *ips; // of its load balancer
+    size_t ip_count;
+    const struct text *hostnames; // of its load balancer
+    size_t hostname_count;
+};
+void service_addresses_unpack(struct arena *arena, struct text spec, struct service_addresses *out);

@@ -1,7 +1,7 @@
 #include "kinds/servicemonitor/servicemonitor_kind.h"
 
 #include "base/labels.h"
-#include "kinds/pod_spec.h"
+#include "kinds/tree_body.h"
 
 static void pack_spec(const struct value *object, struct pack_writer *out)
 {

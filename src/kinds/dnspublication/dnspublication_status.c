@@ -1,0 +1,144 @@
+#include <stdlib.h>
+
+#include "kinds/dnspublication/dnspublication_body.h"
+#include "kinds/tree_body.h"
+
+const char *const dnspublication_states[] = {
+    "Created",     "Approved",   "Instantiating",     "Instantiated",    "Updating",
+    "Terminating", "Terminated", "InstantiateFailed", "TerminateFailed", NULL};
+const char *const dnspublication_name_states[] = {
+    "AddressPending", "Written",  "Read",    "Synced",   "Verified",
+    "Held",           "Conflict", "Invalid", "Removing", NULL};
+const char *const dnspublication_condition_types[] = {"Accepted", "AddressesReady", "Published",
+                                                      "Drained", NULL};
+
+// ---- writing ------------------------------------------------------------------------------------
+
+static int compare_published(const void *a, const void *b)
+{
+    const struct published_name *left = a;
+    const struct published_name *right = b;
+    int by_name = text_compare(left->name, right->name);
+    int by_type = by_name ? by_name : text_compare(left->type, right->type);
+    int by_record = by_type ? by_type : text_compare(left->record, right->record);
+    return by_record ? by_record : text_compare(left->cluster, right->cluster);
+}
+
+static struct value *encode_targets(struct arena *arena, const struct published_name *name)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < name->target_count && i < DNSPUBLICATION_TARGETS_MAX; i++)
+        value_append(list, value_make_text(arena, name->targets[i]));
+    return list;
+}
+
+static void put_message(struct arena *arena, struct value *map, const char *message)
+{
+    AUTO_BUFFER clean = {0};
+    text_clean(&clean, text_of(message), CONDITION_TEXT_MAX);
+    value_put_text(arena, map, "message", arena_copy(arena, buffer_text(&clean).at, clean.len));
+}
+
+struct value *published_name_encode(struct arena *arena, const struct published_name *name)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_put(arena, map, "name", value_make_text(arena, name->name));
+    value_put(arena, map, "type", value_make_text(arena, name->type));
+    value_put(arena, map, "record", value_make_text(arena, name->record));
+    if (name->cluster.len)
+        value_put(arena, map, "cluster", value_make_text(arena, name->cluster));
+    value_put(arena, map, "targets", encode_targets(arena, name));
+    value_put_text(arena, map, "state", dnspublication_name_states[name->state]);
+    if (name->reason)
+        value_put_text(arena, map, "reason", reason_name(name->reason));
+    if (name->message)
+        put_message(arena, map, name->message);
+    if (name->since_s)
+        value_put(arena, map, "since", status_time_make(arena, name->since_s));
+    return map;
+}
+
+static struct value *encode_names(struct arena *arena, const struct dnspublication_status *status)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    struct published_name *sorted =
+        arena_new_array(arena, struct published_name, status->name_count + 1);
+    for (size_t i = 0; i < status->name_count; i++)
+        sorted[i] = status->names[i];
+    qsort(sorted, status->name_count, sizeof *sorted, compare_published);
+    for (size_t i = 0; i < status->name_count && i < DNSPUBLICATION_NAMES_MAX; i++)
+        value_append(list, published_name_encode(arena, &sorted[i]));
+    return list;
+}
+
+const struct value *dnspublication_status_encode(struct arena *arena,
+                                                 const struct dnspublication_status *status)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_put_text(arena, map, "state", dnspublication_states[status->state]);
+    value_put_int(arena, map, "observedGeneration", status->observed_generation);
+    value_put(arena, map, "names", encode_names(arena, status));
+    value_put_int(arena, map, "namesTotal", (int64_t)status->name_count);
+    value_put(arena, map, "conditions", conditions_encode(arena, &status->conditions));
+    return map;
+}
+
+// ---- reading back -------------------------------------------------------------------------------
+
+// The row of that word, or the first.
+static unsigned find_word(const char *const *words, struct text word)
+{
+    for (unsigned i = 0; words[i]; i++)
+        if (text_is(word, words[i]))
+            return i;
+    return 0;
+}
+
+static struct published_name decode_name(struct arena *arena, const struct value *map)
+{
+    const struct value *list = value_list_at(map, "targets");
+    struct text *targets = arena_new_array(arena, struct text, value_count(list) + 1);
+    struct published_name name = {
+        .name = value_text_at(map, "name"),
+        .type = value_text_at(map, "type"),
+        .record = value_text_at(map, "record"),
+        .cluster = value_text_at(map, "cluster"),
+        .targets = targets,
+        .state = find_word(dnspublication_name_states, value_text_at(map, "state")),
+        .reason = reason_find(value_text_at(map, "reason")),
+        .since_s = status_time_at(map, "since"),
+    };
+    value_each (target, list)
+        targets[name.target_count++] = value_text(target);
+    return name;
+}
+
+static void decode_status(struct arena *arena, const struct value *tree,
+                          struct dnspublication_status *out)
+{
+    const struct value *list = value_list_at(tree, "names");
+    struct published_name *names =
+        arena_new_array(arena, struct published_name, value_count(list) + 1);
+    *out = (struct dnspublication_status){
+        .state = find_word(dnspublication_states, value_text_at(tree, "state")),
+        .names = names,
+        .name_total = value_int_at(tree, "namesTotal", 0),
+        .observed_generation = value_int_at(tree, "observedGeneration", 0),
+    };
+    value_each (map, list)
+        names[out->name_count++] = decode_name(arena, map);
+    conditions_decode(&out->conditions, value_find(tree, "conditions"),
+                      dnspublication_condition_types);
+}
+
+void dnspublication_pack_managed(const struct value *object, struct pack_writer *out)
+{
+    tree_pack(out, value_find(object, "status"));
+}
+
+void dnspublication_unpack_managed(struct arena *arena, struct text spec, struct text ours,
+                                   struct dnspublication_status *out)
+{
+    struct pack_reader in = pack_open_behind(spec, ours);
+    decode_status(arena, ours.len ? tree_unpack(arena, &in) : NULL, out);
+}

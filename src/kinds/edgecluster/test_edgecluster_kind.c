@@ -1,0 +1,97 @@
+#include "kinds/edgecluster/edgecluster_kind.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kinds/test_manifest.h"
+
+static void a_cluster_survives_packing(void **state)
+{
+    struct edgecluster cluster;
+    (void)state;
+    edgecluster_unpack(
+        arena,
+        spec_body_of(&edgecluster_kind,
+                     "{'metadata':{'name':'vendor-a.edge01'},'spec':{'provider':'vendor-a',"
+                     "'cluster':'edge01','local':true,'labels':['east','5g'],'kubeconfigSecret':{"
+                     "'namespace':'n','name':'s'},'kvPairs':[{'name':'a','kv':[{'k':'v'}]}]}}"),
+        &cluster);
+    assert_true(text_is(cluster.metadata.name, "edge01"));
+    assert_true(text_is(cluster.provider, "vendor-a"));
+    assert_true(cluster.is_local);
+    assert_int_equal(cluster.label_count, 2);
+    assert_true(text_is(cluster.labels[1], "5g"));
+    assert_true(text_is(cluster.kubeconfig_namespace, "n"));
+    assert_true(text_is(cluster.kubeconfig_name, "s"));
+    assert_true(text_is(cluster.kubeconfig_key, "kubeconfig"));
+    assert_true(text_is(kv_sets_find(&cluster.kv, TEXT("k")), "v"));
+}
+
+static void a_cluster_need_not_be_reached(void **state)
+{
+    struct edgecluster cluster;
+    (void)state;
+    edgecluster_unpack(arena, spec_body_of(&edgecluster_kind, "{'spec':{'provider':'a'}}"),
+                       &cluster);
+    assert_false(cluster.is_local);
+    assert_null(cluster.kubeconfig_name.at);
+    assert_int_equal(cluster.label_count, 0);
+}
+
+static void each_rule_has_its_words(void **state)
+{
+    static const char *const faults[][2] = {
+        {"{'provider':'p','cluster':'c','labels':['a','b'],'local':false}", NULL},
+        {"{'provider':'p','cluster':'d'}",
+         "metadata.name: must be p.d, which is made of spec.provider and spec.cluster"},
+        {"{'provider':'p','cluster':'c','labels':['a','b','a']}",
+         "spec.labels[2]: stands in the list before: remove it"},
+        {"{'provider':'p','cluster':'c','kubeconfigSecret':{'name':'s'}}",
+         "spec.kubeconfigSecret.namespace is required"},
+        {"{'provider':'p','cluster':'c','kvPairs':[{'name':'a','kv':[{}]}]}",
+         "spec.kvPairs[0].kv[0] cannot be empty"},
+        {"{'cluster':'c'}", "spec.provider is required"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
+        assert_findings(&edgecluster_kind,
+                        manifest_of(&edgecluster_kind, "'name':'p.c'", faults[i][0]), FINDING_ERROR,
+                        faults[i][1]);
+}
+
+static void each_part_of_its_name_is_made_for_itself(void **state)
+{
+    (void)state;
+    const char *name = edgecluster_object_name(arena, TEXT("A_b.C"), TEXT("edge01"));
+    assert_string_equal(name, "a-b-c-cec53d90.edge01");
+    assert_findings(&edgecluster_kind,
+                    manifest_of(&edgecluster_kind, arena_printf(arena, "'name':'%s'", name),
+                                "{'provider':'A_b.C','cluster':'edge01'}"),
+                    FINDING_ERROR, NULL);
+}
+
+static void a_cluster_never_becomes_another(void **state)
+{
+    (void)state;
+    struct findings findings = {.arena = arena};
+    kind_check_update(
+        &edgecluster_kind,
+        manifest_of(&edgecluster_kind, "'name':'p.c'", "{'provider':'p','cluster':'c'}"),
+        manifest_of(&edgecluster_kind, "'name':'p.c'", "{'provider':'q','cluster':'d'}"),
+        &findings);
+    assert_int_equal(findings_errors(&findings), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(a_cluster_survives_packing),      UNIT(a_cluster_need_not_be_reached),
+        UNIT(each_rule_has_its_words),         UNIT(each_part_of_its_name_is_made_for_itself),
+        UNIT(a_cluster_never_becomes_another),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
