@@ -1,0 +1,187 @@
+#include "kinds/dnsupdaterecord/dnsupdaterecord_check.h"
+
+#include <stdarg.h>
+
+#include "kinds/dnsupdaterecord/dnsupdaterecord_body.h"
+
+enum { ENTRIES_MAX = 256, SHOWN_MAX = 64 };
+
+// ---- findings -----------------------------------------------------------------------------------
+
+static void __attribute__((format(printf, 4, 0)))
+add_finding(const struct check_run *run, enum finding_level level, const char *path,
+            const char *format, va_list args)
+{
+    AUTO_BUFFER text = {0};
+    buffer_vprintf(&text, format, args);
+    findings_add(run->findings, level, path, "%s: %s", path, text.at);
+}
+
+static const char *path_of(const struct check_run *run, enum external_dns_id id)
+{
+    const char *path = run->record->paths[id];
+    return path ? path
+                : arena_printf(run->findings->arena, "spec.external-dns-parameters.%s",
+                               external_dns_parameters[id].name);
+}
+
+void check_error(const struct check_run *run, const char *path, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_finding(run, FINDING_ERROR, path, format, args);
+    va_end(args);
+}
+
+void parameter_error(const struct check_run *run, enum external_dns_id id, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_finding(run, FINDING_ERROR, path_of(run, id), format, args);
+    va_end(args);
+}
+
+void parameter_warning(const struct check_run *run, enum external_dns_id id, const char *format,
+                       ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_finding(run, FINDING_WARNING, path_of(run, id), format, args);
+    va_end(args);
+}
+
+// ---- each parameter -----------------------------------------------------------------------------
+
+static bool is_choice(const struct external_dns_parameter *row, struct text text)
+{
+    for (const char *const *choice = row->choices; *choice; choice++)
+        if (text_is(text, *choice))
+            return true;
+    return false;
+}
+
+static const char *join_choices(struct arena *arena, const struct external_dns_parameter *row)
+{
+    AUTO_BUFFER joined = {0};
+    for (size_t i = 0; row->choices[i]; i++)
+        if (*row->choices[i])
+            buffer_printf(&joined, "%s%s",
+                          !joined.len           ? ""
+                          : row->choices[i + 1] ? ", "
+                                                : " or ",
+                          row->choices[i]);
+    return arena_copy(arena, joined.at, joined.len);
+}
+
+static void check_text(const struct check_run *run, enum external_dns_id id, struct text text)
+{
+    const struct external_dns_parameter *row = &external_dns_parameters[id];
+    struct text shown = utf8_prefix(text, SHOWN_MAX);
+    const char *fault = NULL;
+    if (row->form == FORM_SECRET)
+        return;
+    if (row->choices && !is_choice(row, text))
+        parameter_error(run, id, "must be %s", join_choices(run->findings->arena, row));
+    else if ((int64_t)text.len < row->min)
+        parameter_error(run, id, "must not be empty");
+    else if ((int64_t)text.len > row->max)
+        parameter_error(run, id, "must have at most %lld octets, has %zu", (long long)row->max,
+                        text.len);
+    else if (text.len && row->check)
+        fault = row->check(text);
+    if (fault)
+        parameter_error(run, id, "\"%.*s\" %s", TEXT_ARGS(shown), fault);
+}
+
+// A text with commas, or a list of such.
+static void check_entries(const struct check_run *run, enum external_dns_id id,
+                          const struct value *value)
+{
+    size_t count;
+    const struct text *entries = external_dns_entries(run->findings->arena, value, &count);
+    if (count > ENTRIES_MAX)
+        parameter_error(run, id, "must have at most %d entries, has %zu", ENTRIES_MAX, count);
+    value_each (item, value->type == VALUE_LIST ? value : NULL)
+        if (item->type != VALUE_TEXT)
+            parameter_error(run, id, "expected texts in the list, found %s",
+                            value_type_name(item->type));
+    for (size_t i = 0; i < count && i < ENTRIES_MAX; i++)
+        check_text(run, id, entries[i]);
+}
+
+static void check_value(const struct check_run *run, enum external_dns_id id)
+{
+    const struct external_dns_parameter *row = &external_dns_parameters[id];
+    const struct value *value = run->record->values[id];
+    if (row->types & 1U << VALUE_LIST)
+        check_entries(run, id, value);
+    else if (value->type == VALUE_TEXT)
+        check_text(run, id, value->text);
+    else if (value->type == VALUE_INT && (value->integer < row->min || value->integer > row->max))
+        parameter_error(run, id, "must be between %lld and %lld", (long long)row->min,
+                        (long long)row->max);
+}
+
+static void check_parameter(const struct check_run *run, enum external_dns_id id)
+{
+    const struct external_dns_parameter *row = &external_dns_parameters[id];
+    enum external_dns_provider provider = run->record->provider;
+    if (!(row->owners & 1U << provider))
+        parameter_error(run, id, "is a parameter of another provider than %s: remove it",
+                        external_dns_providers[provider]);
+    else if (!external_dns_flag(row, run->minor))
+        parameter_error(run, id, "needs external-dns v0.%u.0 or newer: remove it", row->since);
+    else
+        check_value(run, id);
+    if (!external_dns_is_used(row, provider))
+        parameter_warning(run, id, "has no effect and is not passed to external-dns");
+}
+
+void check_parameters(const struct check_run *run)
+{
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (run->record->values[i])
+            check_parameter(run, (enum external_dns_id)i);
+}
+
+// ---- whole --------------------------------------------------------------------------------------
+
+void update_record_check(const struct update_record *record, unsigned minor,
+                         struct findings *findings)
+{
+    const struct check_run run = {record, minor, findings};
+    if (record->provider == EXTERNAL_DNS_PROVIDERS)
+        return; // the shape says so; what belongs to it nobody can know
+    check_parameters(&run);
+    check_combinations(&run);
+    check_surroundings(&run);
+}
+
+static void check_pinned(const struct value *object, const struct update_record *record,
+                         struct findings *findings)
+{
+    const struct value *annotations = value_at(object, "metadata.annotations", NULL);
+    static const char path[] = "metadata.annotations[" PINNED_ANNOTATION "]";
+    if (value_text(value_find(annotations, PINNED_ANNOTATION)).len && !record->has_pinned)
+        findings_add(findings, FINDING_ERROR, path,
+                     "%s: must be JSON with txt-owner-id, txt-prefix and annotation-prefix: it "
+                     "says what owns the records, so put it back as it was",
+                     path);
+}
+
+void update_record_validate(const struct value *object, struct findings *findings)
+{
+    struct update_record record;
+    update_record_decode(findings->arena, object, findings, &record);
+    check_pinned(object, &record, findings);
+    update_record_check(&record, update_record_minor(&record, (struct text){0}), findings);
+}
+
+bool update_record_has_secret(const struct value *object)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct findings unread = {.arena = arena};
+    struct update_record record;
+    update_record_decode(arena, object, &unread, &record);
+    return record.values[PARAMETER_RFC2136_TSIG_SECRET];
+}

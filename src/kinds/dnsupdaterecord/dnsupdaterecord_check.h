@@ -1,0 +1,26 @@
+#pragma once
+
+#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+
+// Inside this folder: the rules of update_record_check(), by what they look at.
+
+struct check_run {
+    const struct update_record *record;
+    unsigned minor;
+    struct findings *findings;
+};
+
+// Adds "path: text". Of a parameter, at where it stands, or where it would.
+void check_error(const struct check_run *run, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void parameter_error(const struct check_run *run, enum external_dns_id id, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void parameter_warning(const struct check_run *run, enum external_dns_id id, const char *format,
+                       ...) __attribute__((format(printf, 3, 4)));
+
+// Each parameter alone: owner, release, range, words, form.
+void check_parameters(const struct check_run *run);
+// Parameters together.
+void check_combinations(const struct check_run *run);
+// What stands beside the parameters.
+void check_surroundings(const struct check_run *run);

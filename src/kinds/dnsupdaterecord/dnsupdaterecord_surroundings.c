@@ -1,0 +1,280 @@
+#include "kinds/dnsupdaterecord/dnsupdaterecord_check.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "kinds/dnsupdaterecord/external_dns_private.h"
+#include "kinds/emco_name.h"
+
+#define ENV_TARGET "env:"
+
+// "spec.env[2].name"
+static const char *path_at(const struct check_run *run, const char *list, size_t index,
+                           const char *field)
+{
+    return arena_printf(run->findings->arena, "%s[%zu]%s", list, index, field);
+}
+
+static struct text behind(struct text text, size_t len)
+{
+    return (struct text){text.at + len, text.len - len};
+}
+
+static const char *provider_of(const struct check_run *run)
+{
+    return external_dns_providers[run->record->provider];
+}
+
+// ---- secretRefs ---------------------------------------------------------------------------------
+
+static const char *fault_of_file(const struct check_run *run, struct text target)
+{
+    const struct external_dns_parameter *row = external_dns_find(target);
+    if (!row || (row->form != FORM_FILE && row->form != FORM_SECRET))
+        return "is neither a file, nor a secret, nor a variable (env:NAME) that may be set";
+    return row->owners & 1U << run->record->provider ? NULL : "is a parameter of another provider";
+}
+
+static const char *fault_of_target(const struct check_run *run, struct text target)
+{
+    if (text_starts(target, ENV_TARGET))
+        return external_dns_find_env(behind(target, strlen(ENV_TARGET)), run->record->provider)
+                   ? NULL
+                   : "is no variable that may be set for this provider";
+    if (!external_dns_find(target) && external_dns_is_secret_flag(target))
+        return NULL;
+    return fault_of_file(run, target);
+}
+
+static void check_refs(const struct check_run *run)
+{
+    const struct update_record *record = run->record;
+    for (size_t i = 0; i < record->ref_count; i++) {
+        struct text target = record->refs[i].target;
+        const char *path = path_at(run, "spec.secretRefs", i, ".target");
+        const char *fault = fault_of_target(run, target);
+        if (fault)
+            check_error(run, path, "%.*s %s", TEXT_ARGS(target), fault);
+        if (update_record_find_ref(record, target) != &record->refs[i])
+            check_error(run, path, "%.*s stands in the list before: remove one", TEXT_ARGS(target));
+    }
+}
+
+// ---- env ----------------------------------------------------------------------------------------
+
+static bool is_set_elsewhere(const struct update_record *record, size_t index)
+{
+    struct text name = record->env[index].name;
+    for (size_t i = 0; i < index; i++)
+        if (text_equal(record->env[i].name, name))
+            return true;
+    for (size_t i = 0; i < record->ref_count; i++)
+        if (text_starts(record->refs[i].target, ENV_TARGET) &&
+            text_equal(behind(record->refs[i].target, strlen(ENV_TARGET)), name))
+            return true;
+    return false;
+}
+
+static void check_env(const struct check_run *run)
+{
+    const struct update_record *record = run->record;
+    for (size_t i = 0; i < record->env_count; i++) {
+        struct text name = record->env[i].name;
+        const char *path = path_at(run, "spec.env", i, ".name");
+        const struct external_dns_variable *variable =
+            external_dns_find_env(name, record->provider);
+        if (!variable)
+            check_error(run, path, "%.*s may not be set for provider %s: remove it",
+                        TEXT_ARGS(name), provider_of(run));
+        else if (variable->is_secret || variable->is_file)
+            check_error(run, path,
+                        "%s comes out of a Secret: add an entry to spec.secretRefs with "
+                        "target env:%s",
+                        variable->name, variable->name);
+        if (is_set_elsewhere(record, i))
+            check_error(run, path, "%.*s is set twice: remove one", TEXT_ARGS(name));
+    }
+}
+
+// ---- extraArgs ----------------------------------------------------------------------------------
+
+static bool is_flag_name(struct text name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!is_plain && (c != '-' || i == 0))
+            return false;
+    }
+    return name.len;
+}
+
+static const char *fault_of_flag(struct text name)
+{
+    if (!is_flag_name(name))
+        return "is no flag: write its name without dashes in front";
+    if (external_dns_find_flag(name, NULL))
+        return "is a parameter: write it below spec.external-dns-parameters";
+    if (external_dns_is_secret_flag(name))
+        return "holds a secret: add an entry to spec.secretRefs with it as target";
+    return external_dns_is_reserved(name) ? "is set by Signpost: remove it" : NULL;
+}
+
+static void check_extra_args(const struct check_run *run)
+{
+    for (size_t i = 0; i < run->record->extra_arg_count; i++) {
+        struct text name = run->record->extra_args[i].name;
+        const char *fault = fault_of_flag(name);
+        if (fault)
+            check_error(run, path_at(run, "spec.extraArgs", i, ".name"), "%.*s %s", TEXT_ARGS(name),
+                        fault);
+    }
+}
+
+// ---- release, image, engine ---------------------------------------------------------------------
+
+static void check_version(const struct check_run *run)
+{
+    unsigned minor;
+    static const char path[] = "spec.version";
+    struct text version = run->record->version;
+    if (!version.at)
+        return;
+    switch (external_dns_release_read(version, &minor)) {
+    case EXTERNAL_DNS_NO_RELEASE:
+        check_error(run, path, "must be a release of external-dns such as v0.22.0");
+        break;
+    case EXTERNAL_DNS_TOO_OLD:
+        check_error(run, path, "%.*s is not supported: take v0.%d.0 or newer", TEXT_ARGS(version),
+                    EXTERNAL_DNS_OLDEST);
+        break;
+    case EXTERNAL_DNS_TOO_NEW:
+        findings_add(run->findings, FINDING_WARNING, path,
+                     "%s: %.*s is newer than what Signpost knows: it is treated as v0.%d", path,
+                     TEXT_ARGS(version), EXTERNAL_DNS_NEWEST);
+        break;
+    case EXTERNAL_DNS_SUPPORTED:
+        break;
+    }
+}
+
+static void check_image(const struct check_run *run)
+{
+    const struct update_record *record = run->record;
+    const char *fault = record->image.at ? external_dns_image_fault(run->findings->arena,
+                                                                    record->image, record->version)
+                                         : NULL;
+    if (fault)
+        check_error(run, "spec.image", "%s", fault);
+}
+
+static void check_engine(const struct check_run *run)
+{
+    if (run->record->is_native && run->record->provider != EXTERNAL_DNS_RFC2136)
+        check_error(run, "spec.engine",
+                    "native is for provider rfc2136 only, not for %s: take external-dns",
+                    provider_of(run));
+}
+
+static void check_adopted_owner(const struct check_run *run)
+{
+    const char *fault = external_dns_check_owner(run->record->adopt_owner);
+    if (fault)
+        check_error(run, "spec.adoptOwner", "%s", fault);
+}
+
+// ---- lists --------------------------------------------------------------------------------------
+
+static void check_projects(const struct check_run *run)
+{
+    for (size_t i = 0; i < run->record->allowed_project_count; i++)
+        if (!emco_name_is_valid(run->record->allowed_projects[i]))
+            check_error(run, path_at(run, "spec.allowedProjects", i, ""),
+                        "must be the name of a project: letters, digits, - _ and ., with a letter "
+                        "or digit at both ends");
+}
+
+static bool is_address(struct text text)
+{
+    char copy[INET6_ADDRSTRLEN];
+    uint8_t octets[16];
+    if (text.len >= sizeof copy)
+        return false;
+    memcpy(copy, text.at, text.len);
+    copy[text.len] = '\0';
+    return inet_pton(AF_INET, copy, octets) == 1 || inet_pton(AF_INET6, copy, octets) == 1;
+}
+
+static void check_servers(const struct check_run *run)
+{
+    for (size_t i = 0; i < run->record->server_count; i++) {
+        struct text host;
+        unsigned port;
+        struct text server = run->record->servers[i];
+        bool has_port = external_dns_address_read(server, &host, &port);
+        if (!server.len || (!is_address(server) && (!has_port || !is_address(host))))
+            check_error(run, path_at(run, "spec.verify.servers", i, ""),
+                        "must be an address, with a port if not 53: 192.0.2.53 or "
+                        "[2001:db8::53]:5353");
+    }
+}
+
+static void check_credentials(const struct check_run *run)
+{
+    const char *text;
+    if (update_record_credentials(run->record, &text) != REASON_NONE)
+        findings_add(run->findings, FINDING_WARNING, "spec.secretRefs", "spec.secretRefs: %s",
+                     text);
+}
+
+void check_surroundings(const struct check_run *run)
+{
+    static void (*const rules[])(const struct check_run *) = {
+        check_refs,   check_env,           check_extra_args, check_version, check_image,
+        check_engine, check_adopted_owner, check_projects,   check_servers, check_credentials,
+    };
+    for (size_t i = 0; i < COUNT_OF(rules); i++)
+        rules[i](run);
+}
+
+// ---- credentials --------------------------------------------------------------------------------
+
+static bool has_env(const struct update_record *record, const char *name)
+{
+    for (size_t i = 0; i < record->env_count; i++)
+        if (text_is(record->env[i].name, name))
+            return true;
+    for (size_t i = 0; i < record->ref_count; i++)
+        if (text_starts(record->refs[i].target, ENV_TARGET) &&
+            text_is(behind(record->refs[i].target, strlen(ENV_TARGET)), name))
+            return true;
+    return false;
+}
+
+// Azure reads its file unasked; the one of a private zone may be switched off by an empty path.
+static bool wants_file(const struct update_record *record, enum external_dns_id id)
+{
+    const struct external_dns_parameter *row = &external_dns_parameters[id];
+    if (row->form != FORM_FILE || !(row->owners & 1U << record->provider) ||
+        !external_dns_is_used(row, record->provider))
+        return false;
+    return record->values[id] ? record->values[id]->text.len : id == PARAMETER_AZURE_CONFIG_FILE;
+}
+
+enum reason update_record_credentials(const struct update_record *record, const char **text)
+{
+    if (record->is_native)
+        return REASON_NONE;
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        struct text name = text_of(external_dns_parameters[i].name);
+        if (wants_file(record, (enum external_dns_id)i) && !update_record_find_ref(record, name)) {
+            *text = "a file has no Secret: add an entry whose target is the name of the parameter";
+            return REASON_FILE_NOT_MOUNTED;
+        }
+    }
+    if (record->provider != EXTERNAL_DNS_COREDNS || has_env(record, "ETCD_URLS"))
+        return REASON_NONE;
+    *text = "no entry sets ETCD_URLS, so there is no etcd to write to: set it in spec.env, or with "
+            "target env:ETCD_URLS";
+    return REASON_ETCD_URLS_MISSING;
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+
+// What an external-dns is started with for one DNSUpdateRecord. Pure: the same record gives the
+// same bytes. It holds for a record that update_record_check() has no error of. Everything is made
+// in the arena, its texts borrowed from the record.
+
+struct external_dns_input {
+    const struct update_record *record;
+    unsigned minor;      // of the release
+    struct text project; // EMCO name
+    struct text namespace_;
+    // The record's annotation, or what external_dns_pinned_make() gave.
+    const struct external_dns_pinned *pinned;
+};
+
+struct external_dns_env {
+    const char *name;
+    struct text value; // absent: out of the Secret
+    struct text secret;
+    struct text key;
+};
+struct external_dns_file {
+    const char *path; // "/etc/signpost/tls-ca"
+    struct text target;
+    struct text secret;
+    struct text key;
+};
+struct external_dns_start {
+    const char *const *args; // no secret among them
+    size_t arg_count;
+    const struct external_dns_env *env;
+    size_t env_count;
+    const struct external_dns_file *files;
+    size_t file_count;
+    unsigned port; // of metrics and health
+};
+void external_dns_start_make(struct arena *arena, const struct external_dns_input *input,
+                             struct external_dns_start *out);
+
+// What the record itself says of all that gets pinned, for an owner id of this process.
+void external_dns_pinned_make(struct arena *arena, const struct update_record *record,
+                              unsigned minor, struct text project, struct text process_owner,
+                              struct external_dns_pinned *out);
+
+// "public-dns-b4bbad42": the value of the label update-record, behind "external-dns-" the name of
+// the Deployment and what belongs to it.
+const char *update_record_label(struct arena *arena, struct text project, struct text record);

@@ -1,0 +1,383 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kinds/dnsupdaterecord/test_record.h"
+
+#define PARAMETERS_AT "spec.external-dns-parameters."
+
+// The example of EMCO's documentation, without its comments.
+static const char example[] =
+    "{'provider':'coredns','external-dns-parameters':{'oneOf':[{'aws-zone-type':'public',"
+    "'aws-zone-tags':'zone tags',"
+    "'aws-assume-role':'arn:aws:iam::123455567:role/external-dns',"
+    "'aws-batch-change-size':1000,'aws-batch-change-interval':'1s',"
+    "'aws-evaluate-target-health':true,'no-aws-evaluate-target-health':true,"
+    "'aws-api-retries':3,'aws-prefer-cname':true},"
+    "{'azure-config-file':'/etc/kubernetes/azure.json',"
+    "'azure-resource-group':'resource group','azure-subscription-id':'subscription id',"
+    "'azure-user-assigned-identity-client-id':'client id'},{'coredns-prefix':'skydns'},"
+    "{'rfc2136-host':'host.sample.com','rfc2136-zone':'','rfc2136-insecure':false,"
+    "'rfc2136-tsig-keyname':'tsig key','rfc2136-tsig-secret':'tsig secret',"
+    "'rfc2136-tsig-secret-alg':'tsig secret alg','rfc2136-tsig-axfr':'axfr',"
+    "'request-timeout':'30s'}],'contour-load-balancer':'heptio-contour/contour',"
+    "'fqdn-template':'template','combine-fqdn-annotation':true,"
+    "'ignore-hostname-annotation':true,'compatibility':'mate',"
+    "'publish-internal-services':true,'publish-host-ip':true,'service-type-filter':'all',"
+    "'domain-filter':'example.com','exclude-domains':'example.com',"
+    "'zone-id-filter':'zone filter','tls-ca':'tls ca path',"
+    "'tls-client-cert':'tls client cert path',"
+    "'tls-client-cert-key':'tls client cert key path','policy':'sync','registry':'txt',"
+    "'txt-owner-id':'default','txt-prefix':'custom string','txt-cache-interval':'30s',"
+    "'interval':'30s','once':true,'dry-run':true,'log-format':'text',"
+    "'metrics-address':':7979','log-level':'info'}}";
+
+static void the_documented_example_has_two_errors(void **state)
+{
+    (void)state;
+    const struct value *object = object_of(quote(arena, example));
+    assert_string_equal(errors_of(object), PARAMETERS_AT
+                        "txt-prefix: \"custom string\" may hold only a-z 0-9 . _ - and "
+                        "%{record_type}; " PARAMETERS_AT
+                        "once: would restart for ever in a Deployment: remove it or set false");
+    static const char *const warned[] = {
+        "oneOf: only the element of provider coredns is taken",
+        "oneOf[3].rfc2136-tsig-secret: is not used, and is no secret here",
+        "oneOf[2].coredns-prefix: is taken as /skydns/",
+        "contour-load-balancer: has no effect",
+        "fqdn-template: has no effect",
+        "tls-ca: has no effect",
+        "exclude-domains: FilterAdmitsNothing",
+        "no entry sets ETCD_URLS",
+    };
+    for (size_t i = 0; i < COUNT_OF(warned); i++)
+        check_holds(warnings_of(object), warned[i]);
+    assert_null(strstr(warnings_of(object), "tsig secret"));
+}
+
+// A record that is plain but for what stands here, and one of its errors.
+struct rule {
+    const char *provider;
+    const char *fields; // of the spec
+    const char *text;   // NULL: none
+};
+
+static void check_rules(const struct rule *rules, size_t count, enum finding_level level)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct value *object = record_with(rules[i].provider, NULL, NULL, rules[i].fields);
+        const char *found = findings_of(object, level);
+        check_holds(found, rules[i].text);
+        if (!rules[i].text)
+            assert_string_equal(found, "");
+    }
+}
+
+#define WITH(parameters) "'external-dns-parameters':{" parameters "}"
+
+static void parameters_are_judged_together(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"rfc2136", "", NULL},
+        {"coredns", WITH("'aws-zone-type':'public'"),
+         "aws-zone-type: is a parameter of another provider than coredns"},
+        {"aws", WITH("'aws-evaluate-target-health':true,'no-aws-evaluate-target-health':false"),
+         "must not stand beside aws-evaluate-target-health"},
+        {"aws", WITH("'txt-prefix':'a','txt-suffix':'b'"), "txt-suffix: must not stand beside"},
+        {"aws", WITH("'ignore-hostname-annotation':true,'fqdn-template':'x'"), NULL},
+        {"aws", WITH("'registry':'aws-sd'"), "aws-sd is for provider aws-sd only"},
+        {"aws", WITH("'registry':'crd'"), NULL},
+        {"aws", "'version':'v0.21.0'," WITH("'registry':'crd'"), "crd needs external-dns v0.22.0"},
+        {"coredns", "'version':'v0.20.0'," WITH("'coredns-strictly-owned':true"),
+         "needs external-dns v0.21.0 or newer"},
+        {"aws", "'version':'v0.19.0'," WITH("'annotation-prefix':'a/'"),
+         "needs external-dns v0.20.0 or newer"},
+        {"aws", "'adoptOwner':'default'," WITH("'txt-owner-id':'default'"), NULL},
+        {"aws", "'adoptOwner':'a'," WITH("'txt-owner-id':'b'"), "is another owner than"},
+        {"aws", "'adoptOwner':'a,b'", "spec.adoptOwner: must not have any of"},
+        {"aws", WITH("'txt-owner-id':''"), "txt-owner-id: must not be empty"},
+        {"aws", WITH("'metrics-address':'localhost:1'"), "must not be a loopback"},
+        {"aws", WITH("'metrics-address':'[::1]:1'"), "must not be a loopback"},
+        {"aws", WITH("'metrics-address':'7979'"), "must be [host]:port"},
+        {"aws", "'provider':'google'", "spec.provider must be"},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+}
+
+static void messages_are_signed_or_not(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"rfc2136", WITH("'rfc2136-insecure':true"),
+         "tsig-keyname: must not stand beside rfc2136-insecure"},
+        {"rfc2136", WITH("'rfc2136-insecure':true"),
+         "tsig-secret: must not stand beside rfc2136-insecure"},
+        {"rfc2136",
+         WITH("'rfc2136-insecure':true,'rfc2136-tsig-keyname':null") ",'secretRefs':null", NULL},
+        {"rfc2136", WITH("'rfc2136-tsig-keyname':null"), "rfc2136-tsig-keyname: is required"},
+        {"rfc2136", "'secretRefs':null", "rfc2136-tsig-secret: is required"},
+        {"rfc2136",
+         WITH("'rfc2136-tsig-keyname':null") ",'secretRefs':null,"
+                                             "'extraArgs':[{'name':'rfc2136-gss-tsig'}]",
+         NULL},
+        {"rfc2136", WITH("'rfc2136-host':[]"), "rfc2136-host: is required"},
+        {"rfc2136", WITH("'tls-client-cert':null"), "tls-client-cert: is missing"},
+        {"rfc2136", WITH("'tls-client-cert-key':null"), "tls-client-cert-key: is missing"},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+}
+
+static void what_is_odd_is_warned_of(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"aws", "", NULL},
+        {"aws", WITH("'domain-filter':null"), "all zones that the provider shows are updated"},
+        {"aws",
+         WITH("'domain-filter':'a.example.org,.B.org','exclude-domains':'example.org,b.org'"),
+         "exclude-domains: FilterAdmitsNothing"},
+        {"aws", WITH("'exclude-domains':'ample.org'"), NULL},
+        {"aws", WITH("'registry':'noop'"), "with policy sync noop"},
+        {"aws", WITH("'registry':'noop','policy':'upsert-only'"), NULL},
+        {"aws", "'version':'v0.23.0'", "is newer than what Signpost knows"},
+        {"rfc2136", WITH("'rfc2136-zone':''"), "the root zone is updated"},
+        {"rfc2136", WITH("'rfc2136-tsig-secret-alg':'hmac-sha1'"), "hmac-sha1 is weak"},
+        {"rfc2136", WITH("'rfc2136-tsig-axfr':'axfr'"), "\"axfr\" is taken as true"},
+        {"rfc2136", WITH("'rfc2136-tsig-axfr':'false'"), "none is ever removed"},
+        {"rfc2136", "", "a file has no Secret"},
+        {"coredns", "", NULL},
+        {"coredns", WITH("'coredns-prefix':'/skydns/'"), NULL},
+        {"coredns", "'env':null", "no entry sets ETCD_URLS"},
+        {"coredns", "'env':null,'secretRefs':[{'target':'env:ETCD_URLS','name':'a','key':'b'}]",
+         NULL},
+        {"azure", "'secretRefs':null", "a file has no Secret"},
+        {"azure",
+         "'provider':'azure-private-dns','secretRefs':null," WITH("'azure-config-file':''"), NULL},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_WARNING);
+}
+
+static void what_stands_beside_parameters_is_judged(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"aws", "'secretRefs':[{'target':'env:AWS_SECRET_ACCESS_KEY','name':'a','key':'b'}]", NULL},
+        {"aws", "'secretRefs':[{'target':'webhook-provider-token','name':'a','key':'b'}]", NULL},
+        {"aws", "'secretRefs':[{'target':'env:HOME','name':'a','key':'b'}]",
+         "spec.secretRefs[0].target: env:HOME is no variable"},
+        {"aws", "'secretRefs':[{'target':'interval','name':'a','key':'b'}]",
+         "interval is neither a file, nor a secret"},
+        {"aws", "'secretRefs':[{'target':'azure-config-file','name':'a','key':'b'}]",
+         "azure-config-file is a parameter of another provider"},
+        {"rfc2136",
+         "'secretRefs':[{'target':'rfc2136-tsig-secret','name':'a','key':'b'},"
+         "{'target':'rfc2136-tsig-secret','name':'a','key':'c'}]",
+         "spec.secretRefs[1].target: rfc2136-tsig-secret stands in the list before"},
+        {"aws", "'env':[{'name':'AWS_REGION','value':'eu'}]", NULL},
+        {"aws", "'env':[{'name':'AWS_REGION','value':'a'},{'name':'AWS_REGION','value':'b'}]",
+         "spec.env[1].name: AWS_REGION is set twice"},
+        {"aws",
+         "'env':[{'name':'AWS_REGION','value':'a'}],'secretRefs':[{'target':"
+         "'env:AWS_REGION','name':'a','key':'b'}]",
+         "spec.env[0].name: AWS_REGION is set twice"},
+        {"aws", "'env':[{'name':'ETCD_URLS','value':'a'}]", "ETCD_URLS may not be set for"},
+        {"aws", "'env':[{'name':'AWS_SECRET_ACCESS_KEY','value':'s3cret'}]",
+         "AWS_SECRET_ACCESS_KEY comes out of a Secret"},
+        {"coredns", "'env':[{'name':'ETCD_CA_FILE','value':'/ca'}]", "comes out of a Secret"},
+        {"aws", "'extraArgs':[{'name':'zone-name-filter','value':'a'},{'name':'no-x'}]", NULL},
+        {"aws", "'extraArgs':[{'name':'--x'}]", "--x is no flag"},
+        {"aws", "'extraArgs':[{'name':'a=b'}]", "is no flag"},
+        {"aws", "'extraArgs':[{'name':'policy'}]", "policy is a parameter"},
+        {"aws", "'extraArgs':[{'name':'rfc2136-axfr'}]", "rfc2136-axfr is a parameter"},
+        {"aws", "'extraArgs':[{'name':'cloudflare-api-token'}]", "holds a secret"},
+        {"aws", "'extraArgs':[{'name':'source'}]", "source is set by Signpost"},
+        {"aws", "'extraArgs':[{'name':'no-events'}]", "no-events is set by Signpost"},
+        {"aws", "'extraArgs':[{'name':'no-once'}]", "no-once is set by Signpost"},
+        {"aws", "'extraArgs':[{'name':'crd-source-kind'}]", "is set by Signpost"},
+        {"aws", "'extraArgs':[{'name':'migrate-from-txt-owner'}]", "is set by Signpost"},
+        {"aws", "'version':'0.22'", "spec.version: must be a release"},
+        {"aws", "'version':'v0.18.0'", "v0.18.0 is not supported: take v0.19.0 or newer"},
+        {"aws", "'image':'x:latest'", "spec.image: must not have the tag latest"},
+        {"aws", "'image':'x:v0.21.0','version':'v0.22.0'", "make them agree"},
+        {"aws", "'engine':'native'", "spec.engine: native is for provider rfc2136 only"},
+        {"rfc2136", "'engine':'native'", NULL},
+        {"aws", "'allowedProjects':['Edge_Shop']", NULL},
+        {"aws", "'allowedProjects':['a','-b']", "spec.allowedProjects[1]: must be the name"},
+        {"aws", "'verify':{'servers':['192.0.2.53','[2001:db8::53]:5353','2001:db8::53']}", NULL},
+        {"aws", "'verify':{'servers':['ns.example.org']}", "spec.verify.servers[0]: must be an"},
+        {"aws", "'ttl':0", "spec.ttl: must be between 1 and"},
+        {"aws",
+         "'resources':{'limits':{'cpu':1}},'nodeSelector':{'a':'b'},'tolerations':[{"
+         "'operator':'Exists'}],'imagePullSecrets':[{'name':'a'}],"
+         "'serviceAccountAnnotations':{'a/b':'c'}",
+         NULL},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+}
+
+static void no_secret_stands_in_a_finding(void **state)
+{
+    (void)state;
+    struct value *object = record_with("rfc2136", "rfc2136-tsig-secret", "'c2VjcmV0'", NULL);
+    assert_null(strstr(errors_of(object), "c2VjcmV0"));
+    assert_true(dnsupdaterecord_kind.has_secret(object));
+    assert_false(dnsupdaterecord_kind.has_secret(record_with("rfc2136", NULL, NULL, NULL)));
+}
+
+static void one_of_takes_the_element_of_the_provider(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"coredns", WITH("'oneOf':[{'aws-zone-type':''},{'coredns-prefix':'/a/'}]"), NULL},
+        {"coredns", WITH("'oneOf':[{'aws-zone-type':''},{}]"),
+         "oneOf: none of the elements have parameters of provider coredns alone"},
+        {"coredns", WITH("'oneOf':[{'coredns-prefix':'/a/'},{'coredns-prefix':'/b/'}]"),
+         "oneOf: several elements have"},
+        {"coredns", WITH("'oneOf':[{'coredns-prefix':'/a/'}],'coredns-prefix':'/b/'"),
+         "oneOf[0].coredns-prefix: stands beside oneOf, too"},
+        {"coredns", WITH("'oneOf':[{'coredns-prefix':1}]"),
+         "oneOf[0].coredns-prefix: expected text"},
+        {"coredns", WITH("'oneOf':{}"), "oneOf: expected a list, found map"},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+}
+
+static void all_faults_come_at_once(void **state)
+{
+    (void)state;
+    struct value *object = record_with(
+        "aws", NULL, NULL,
+        WITH("'policy':'x','interval':'0s','once':true") ",'engine':'native','version':'1'");
+    struct findings findings = {.arena = arena};
+    dnsupdaterecord_kind.validate(object, &findings);
+    assert_int_equal(findings_errors(&findings), 5);
+    assert_string_equal(findings.items[0].path, "spec.external-dns-parameters.policy");
+}
+
+static void a_broken_pin_is_not_passed_over(void **state)
+{
+    (void)state;
+    struct value *object = record_with("aws", NULL, NULL, NULL);
+    value_set(value_put(arena, object, "metadata.annotations", value_make(arena, VALUE_MAP)),
+              TEXT(PINNED_ANNOTATION), value_make_text(arena, TEXT("{}")));
+    check_holds(errors_of(object), "pinned]: must be JSON with txt-owner-id");
+    assert_false(record_of(object)->has_pinned);
+}
+
+static void fields_and_annotations_come_through_the_cache(void **state)
+{
+    (void)state;
+    struct value *object =
+        record_with("rfc2136", NULL, NULL,
+                    "'ttl':60,'allowPrivate':true,'allowedProjects':['a','b'],'engine':'native',"
+                    "'verify':{'servers':['192.0.2.1'],'timeoutSeconds':9},"
+                    "'nodeSelector':{'a':'b'},'extraArgs':[{'name':'x'},{'name':'y','value':''}]");
+    value_set(object, TEXT("metadata"),
+              quote(arena, "{'name':'a-b-c-cec53d90','annotations':{"
+                           "'dns.homelab.mortenolsen.pro/name':'A_b.C',"
+                           "'dns.homelab.mortenolsen.pro/move':'drain',"
+                           "'dns.homelab.mortenolsen.pro/abandon-records':'true'}}"));
+    const struct update_record *record = record_of(object);
+    assert_true(text_is(record->name, "A_b.C"));
+    assert_int_equal(record->provider, EXTERNAL_DNS_RFC2136);
+    assert_true(record->may_move && record->may_abandon && record->is_native);
+    assert_true(record->allows_private && record->is_verified && !record->has_pinned);
+    assert_int_equal(record->ttl_s, 60);
+    assert_int_equal(record->allowed_project_count, 2);
+    assert_int_equal(record->verify_timeout_s, 9);
+    assert_true(text_is(record->servers[0], "192.0.2.1"));
+    assert_string_equal(json_of(record->node_selector), "{\"a\":\"b\"}");
+    assert_null(record->extra_args[0].value.at);
+    assert_non_null(record->extra_args[1].value.at);
+    assert_false(record_of(record_with("aws", NULL, NULL, NULL))->is_verified);
+}
+
+static void a_status_is_what_its_schema_allows(void **state)
+{
+    (void)state;
+    static const char *const args[] = {"--source=crd"};
+    static const char *const env[] = {"EXTERNAL_DNS_RFC2136_TSIG_SECRET"};
+    static const char *const warnings[] = {"a warning"};
+    const struct update_record_user user = {TEXT("p"), TEXT("webshop"), TEXT("v1"), TEXT("dig-1"),
+                                            3};
+    struct update_record_status status = {
+        .observed_generation = 7,
+        .users = &user,
+        .user_count = 1,
+        .version = TEXT("v0.22.0"),
+        .args = args,
+        .arg_count = 1,
+        .env = env,
+        .env_count = 1,
+        .warnings = warnings,
+        .warning_count = 1,
+        .owner_id = TEXT("signpost-x"),
+        .deployment = TEXT("external-dns-x"),
+        .endpoints = 3,
+        .last_sync_s = 1767225600,
+    };
+    struct update_record_status read;
+    conditions_set(
+        &status.conditions, NULL,
+        (struct condition){
+            .type = "Synced", .status = CONDITION_TRUE, .reason = REASON_SYNCED, .message = "m"},
+        5);
+    struct value *object = record_with("aws", NULL, NULL, NULL);
+    value_set(object, TEXT("status"), update_record_status_encode(arena, &status));
+    value_each (entry, value_find(object, "status"))
+        assert_non_null(kind_find_field(&dnsupdaterecord_kind,
+                                        arena_printf(arena, "status.%.*s", TEXT_ARGS(entry->key))));
+    struct bodies bodies = bodies_of(&dnsupdaterecord_kind, object);
+    update_record_status_unpack(bodies.spec, bodies.ours, &read);
+    assert_int_equal(read.observed_generation, 7);
+    assert_int_equal(read.endpoints, 3);
+    assert_int_equal(read.last_sync_s, 1767225600);
+    assert_true(text_is(read.owner_id, "signpost-x") && text_is(read.version, "v0.22.0"));
+    assert_true(text_is(read.deployment, "external-dns-x"));
+    assert_int_equal(conditions_find(&read.conditions, "Synced")->reason, REASON_SYNCED);
+    assert_int_equal(conditions_find(&read.conditions, "Synced")->transition_s, 5);
+    update_record_status_unpack(bodies.spec, (struct text){0}, &read);
+    assert_int_equal(read.conditions.count, 0);
+}
+
+static void a_summary_is_one_line(void **state)
+{
+    (void)state;
+    AUTO_BUFFER out = {0};
+    dnsupdaterecord_kind.write_summary(record_with("aws", NULL, NULL, NULL), &out);
+    assert_string_equal(out.at, "aws, 0 names");
+}
+
+static void the_schema_is_written_with_all_parameters(void **state)
+{
+    (void)state;
+    AUTO_BUFFER crd = {0};
+    kind_write_crd(&crd, &dnsupdaterecord_kind);
+    for (size_t i = 0; i < PARAMETERS; i++)
+        check_holds(crd.at, arena_printf(arena, " %s:\n", external_dns_parameters[i].name));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(the_documented_example_has_two_errors),
+        UNIT(parameters_are_judged_together),
+        UNIT(messages_are_signed_or_not),
+        UNIT(what_is_odd_is_warned_of),
+        UNIT(what_stands_beside_parameters_is_judged),
+        UNIT(no_secret_stands_in_a_finding),
+        UNIT(one_of_takes_the_element_of_the_provider),
+        UNIT(all_faults_come_at_once),
+        UNIT(a_broken_pin_is_not_passed_over),
+        UNIT(fields_and_annotations_come_through_the_cache),
+        UNIT(a_status_is_what_its_schema_allows),
+        UNIT(a_summary_is_one_line),
+        UNIT(the_schema_is_written_with_all_parameters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
