@@ -4,8 +4,8 @@
 #include <string.h>
 
 extern const struct command check_command, help_command, manifests_command, plan_apply_command,
-    plan_approve_command, plan_command, provider_command, run_command, status_command,
-    version_command, zone_check_command, zone_diff_command, zone_render_command,
+    plan_approve_command, plan_command, provider_command, render_command, run_command,
+    status_command, version_command, zone_check_command, zone_diff_command, zone_render_command,
     import_zone_command, import_pihole_command, corefile_check_command, corefile_id_command,
     corefile_hash_command, corefile_render_command, corefile_diff_command, corefile_convert_command,
     corefile_route_command, corefile_probe_command;
@@ -20,6 +20,7 @@ const struct command *const commands[] = {
     &plan_approve_command,
     &provider_command,
     &manifests_command,
+    &render_command,
     &zone_check_command,
     &zone_diff_command,
     &zone_render_command,

@@ -2,7 +2,7 @@
 
 #include "kinds/dnsupdaterecord/dnsupdaterecord_body.h"
 #include "kinds/emco_name.h"
-#include "kinds/pod_spec.h"
+#include "kinds/tree_body.h"
 
 enum { VERIFY_TIMEOUT_S = 300 };
 
@@ -214,42 +214,10 @@ void update_record_decode(struct arena *arena, const struct value *object,
 
 // ---- what the cache keeps -----------------------------------------------------------------------
 
-static void copy_into(struct arena *arena, struct value *map, const char *key,
-                      const struct value *value)
-{
-    if (value)
-        value_set(map, text_of(key), value_copy(arena, value));
-}
-
-static struct value *kept_annotations(struct arena *arena, const struct value *object)
-{
-    static const char *const keys[] = {EMCO_NAME_ANNOTATION, PINNED_ANNOTATION, MOVE_ANNOTATION,
-                                       ABANDON_ANNOTATION};
-    const struct value *all = value_at(object, "metadata.annotations", NULL);
-    struct value *kept = value_make(arena, VALUE_MAP);
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        copy_into(arena, kept, keys[i], value_find(all, keys[i]));
-    return kept;
-}
-
-void update_record_pack(const struct value *object, struct pack_writer *out)
-{
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct value *kept = value_make(arena, VALUE_MAP);
-    struct value *metadata = value_make(arena, VALUE_MAP);
-    copy_into(arena, metadata, "name", value_at(object, "metadata.name", NULL));
-    value_set(metadata, TEXT("annotations"), kept_annotations(arena, object));
-    value_set(kept, TEXT("metadata"), metadata);
-    copy_into(arena, kept, "spec", value_find(object, "spec"));
-    tree_pack(out, kept);
-}
-
 void update_record_unpack(struct arena *arena, struct text spec, struct update_record *out)
 {
-    struct error err;
     struct pack_reader in = pack_open(spec);
-    const struct value *object =
-        value_read_json(arena, unpack_text(&in), &value_manifest_limits, &err);
+    const struct value *object = tree_unpack(arena, &in);
     struct findings unread = {.arena = arena};
     update_record_decode(arena, object, &unread, out);
 }

@@ -1,6 +1,7 @@
 #include "kinds/dnsupdaterecord/dnsupdaterecord_body.h"
 #include "kinds/dnsupdaterecord/external_dns_private.h"
-#include "kinds/emco_name.h"
+#include "kinds/emco_metadata.h"
+#include "kinds/tree_body.h"
 
 enum {
     REFS_MAX = 16,
@@ -35,9 +36,7 @@ static const struct field fields[] = {
      .type = FIELD_MAP,
      .flags = FIELD_REQUIRED,
      .doc = "Which DNS provider is updated, and how."},
-    {.path = "spec.description", .type = FIELD_TEXT, .max = 1024, .doc = "What the record is for."},
-    {.path = "spec.userData1", .type = FIELD_TEXT, .max = 512, .doc = "Free text of the user."},
-    {.path = "spec.userData2", .type = FIELD_TEXT, .max = 512, .doc = "Free text of the user."},
+    EMCO_METADATA_FIELDS("spec"),
     {.path = "spec.provider",
      .type = FIELD_TEXT,
      .flags = FIELD_REQUIRED,
@@ -342,7 +341,7 @@ const struct kind dnsupdaterecord_kind = {
     .columns = columns,
     .column_count = COUNT_OF(columns),
     .doc = "Which DNS provider a project updates, and with what parameters of external-dns.",
-    .pack_spec = update_record_pack,
+    .pack_spec = object_tree_pack,
     .pack_managed = update_record_pack_managed,
     .validate = update_record_validate,
     .has_secret = update_record_has_secret,

@@ -1,0 +1,278 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/check_set.h"
+#include "commands/commands.h"
+#include "commands/manifest_files.h"
+#include "kinds/dnsupdaterecord/external_dns_objects.h"
+#include "kinds/emco_name.h"
+#include "kinds/kinds.h"
+#include "kinds/namespace/namespace_kind.h"
+#include "store/folder/document.h"
+
+// What an external-dns is run with for DNSUpdateRecords, as manifests.
+
+struct found { // a record, or the Namespace of a project
+    const struct value *tree;
+    struct spot place;
+};
+struct rendering {
+    const struct invocation *invocation;
+    struct arena *arena;
+    struct report report;
+    struct manifest_files files;
+    const char *path; // of the file that is being read
+    struct found *records;
+    size_t record_count;
+    size_t record_capacity;
+    const struct value **namespaces;
+    size_t namespace_count;
+    size_t namespace_capacity;
+    size_t rendered;
+};
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static void take_record(struct rendering *rendering, const struct document *document)
+{
+    arena_reserve(rendering->arena, &rendering->records, &rendering->record_capacity,
+                  rendering->record_count + 1);
+    const struct value *tree = value_copy(rendering->arena, document->tree);
+    rendering->records[rendering->record_count++] = (struct found){
+        .tree = tree,
+        .place = {.path = rendering->path, .line = document->line, .column = document->column}};
+}
+
+static void take_namespace(struct rendering *rendering, const struct document *document)
+{
+    arena_reserve(rendering->arena, &rendering->namespaces, &rendering->namespace_capacity,
+                  rendering->namespace_count + 1);
+    rendering->namespaces[rendering->namespace_count++] =
+        value_copy(rendering->arena, document->tree);
+}
+
+static void take_document(void *context, struct arena *arena, struct document *document)
+{
+    struct rendering *rendering = context;
+    struct error err;
+    (void)arena;
+    if (document->state == DOCUMENT_BROKEN && document->kind == &dnsupdaterecord_kind) {
+        (void)error_set(&err, FAULT_SPEC, "", "%s", document->fault);
+        manifest_files_report_syntax(&rendering->files, rendering->path, &err);
+    } else if (document->state == DOCUMENT_GOOD && document->kind == &dnsupdaterecord_kind) {
+        take_record(rendering, document);
+    } else if (document->state == DOCUMENT_GOOD && document->kind == &namespace_kind) {
+        take_namespace(rendering, document);
+    }
+}
+
+static void read_file(struct rendering *rendering, const struct manifest_file *file,
+                      struct kind_patterns *patterns)
+{
+    AUTO_BUFFER content = {0};
+    struct error err;
+    if (!manifest_files_read(&rendering->files, file, &content))
+        return;
+    rendering->path = file->shown;
+    const struct document_source source = {.path = file->shown,
+                                           .text = buffer_text(&content),
+                                           .kinds = kinds,
+                                           .kind_count = kind_count,
+                                           .patterns = patterns,
+                                           .is_draft = true};
+    if (!documents_read(&source, take_document, rendering, &err))
+        manifest_files_report_syntax(&rendering->files, file->shown, &err);
+}
+
+static void read_all(struct rendering *rendering)
+{
+    const struct invocation *invocation = rendering->invocation;
+    CLEANUP(kind_patterns) struct kind_patterns *patterns = kind_patterns_new();
+    for (size_t i = 0; i < invocation->argument_count; i++)
+        manifest_files_add(&rendering->files, invocation->arguments[i]);
+    manifest_files_sort(&rendering->files);
+    for (size_t i = 0; i < rendering->files.count; i++)
+        read_file(rendering, &rendering->files.items[i], patterns);
+}
+
+// ---- one record ---------------------------------------------------------------------------------
+
+static struct text namespace_of(const struct value *tree)
+{
+    struct text given = value_text_at(tree, "metadata.namespace");
+    return given.len ? given : TEXT("default");
+}
+
+// EMCO's name of the project stands on its Namespace; without one it is that of the Namespace.
+static struct text project_of(const struct rendering *rendering, struct text namespace_)
+{
+    for (size_t i = 0; i < rendering->namespace_count; i++)
+        if (text_equal(value_text_at(rendering->namespaces[i], "metadata.name"), namespace_))
+            return emco_name_of(rendering->namespaces[i]);
+    return namespace_;
+}
+
+static bool is_sound(struct rendering *rendering, const struct found *found)
+{
+    struct findings findings = {.arena = rendering->arena};
+    dnsupdaterecord_kind.validate(found->tree, &findings);
+    findings_locate(&findings, found->tree);
+    for (size_t i = 0; i < findings.count; i++) {
+        const struct finding *finding = &findings.items[i];
+        const struct spot place = {found->place.path, finding->line, finding->column};
+        report_add(&rendering->report,
+                   finding->level == FINDING_ERROR ? REPORT_ERROR : REPORT_WARNING, place, "%s",
+                   finding_text(rendering->arena, finding));
+    }
+    return !findings_errors(&findings);
+}
+
+static struct text image_of(struct rendering *rendering, const struct found *found,
+                            const struct update_record *record)
+{
+    const char *given = option_text(rendering->invocation, "external-dns-image");
+    if (record->image.len || given)
+        return record->image.len ? record->image : text_of(given);
+    report_add(&rendering->report, REPORT_WARNING, found->place,
+               "spec.image: neither this nor --external-dns-image names an image, so the "
+               "Deployment has none");
+    return (struct text){0};
+}
+
+static const struct external_dns_pinned *pinned_of(struct rendering *rendering,
+                                                   const struct update_record *record,
+                                                   unsigned minor, struct text project)
+{
+    struct external_dns_pinned *made = arena_new_of(rendering->arena, struct external_dns_pinned);
+    const char *owner = option_text(rendering->invocation, "owner-id");
+    if (record->has_pinned)
+        return &record->pinned;
+    external_dns_pinned_make(rendering->arena, record, minor, project, text_of(owner), made);
+    return made;
+}
+
+static void write_objects(const struct external_dns_workload *workload, struct buffer *out)
+{
+    struct value *objects[EXTERNAL_DNS_OBJECTS];
+    CLEANUP(arena) struct arena *arena = arena_new();
+    external_dns_objects_make(arena, workload, objects);
+    for (size_t i = 0; i < EXTERNAL_DNS_OBJECTS; i++) {
+        buffer_add_text(out, "---\n");
+        value_write_yaml(out, objects[i], 0);
+    }
+}
+
+static void render(struct rendering *rendering, const struct found *found, struct buffer *out)
+{
+    struct update_record record;
+    struct external_dns_start start;
+    struct findings ignored = {.arena = rendering->arena};
+    struct text version = text_of(option_text(rendering->invocation, "external-dns-version"));
+    if (!is_sound(rendering, found))
+        return;
+    update_record_decode(rendering->arena, found->tree, &ignored, &record);
+    struct external_dns_input input = {.record = &record,
+                                       .minor = update_record_minor(&record, version),
+                                       .namespace_ = namespace_of(found->tree)};
+    input.project = project_of(rendering, input.namespace_);
+    input.pinned = pinned_of(rendering, &record, input.minor, input.project);
+    external_dns_start_make(rendering->arena, &input, &start);
+    const struct external_dns_workload workload = {
+        .record = &record,
+        .start = &start,
+        .project = input.project,
+        .namespace_ = input.namespace_,
+        .image = image_of(rendering, found, &record),
+        .version = record.version.len ? record.version : version,
+    };
+    write_objects(&workload, out);
+    rendering->rendered++;
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static bool print(int descriptor, const struct buffer *text)
+{
+    return !text->len || write(descriptor, text->at, text->len) == (ssize_t)text->len;
+}
+
+static bool has_good_version(const struct invocation *invocation)
+{
+    unsigned minor;
+    struct text version = text_of(option_text(invocation, "external-dns-version"));
+    enum external_dns_support support = external_dns_release_read(version, &minor);
+    return support == EXTERNAL_DNS_SUPPORTED || support == EXTERNAL_DNS_TOO_NEW;
+}
+
+static int render_run(struct invocation *invocation)
+{
+    AUTO_BUFFER out = {0};
+    AUTO_BUFFER told = {0};
+    struct check_set set = {0};
+    struct rendering rendering = {.invocation = invocation, .arena = invocation->arena};
+    if (!invocation->argument_count)
+        return command_fail(2, "give the manifests of the DNSUpdateRecords, or - for stdin");
+    if (!has_good_version(invocation))
+        return command_fail(2, "--external-dns-version: expected a release from v0.19.0 on, such "
+                               "as v0.22.0");
+    check_set_init(&set, invocation->arena);
+    rendering.report.arena = invocation->arena;
+    rendering.files = (struct manifest_files){
+        .arena = invocation->arena, .report = &rendering.report, .set = &set};
+    read_all(&rendering);
+    for (size_t i = 0; i < rendering.record_count; i++)
+        render(&rendering, &rendering.records[i], &out);
+    size_t errors = rendering.report.counts[REPORT_ERROR];
+    size_t unreadable = rendering.files.unreadable_count;
+    report_write(&told, &rendering.report, false);
+    report_done(&rendering.report);
+    manifest_files_done(&rendering.files);
+    check_set_done(&set);
+    bool is_printed = print(STDERR_FILENO, &told) && print(STDOUT_FILENO, &out);
+    if (unreadable)
+        return 2;
+    if (!errors && !rendering.record_count)
+        return command_fail(2, "there is no DNSUpdateRecord in these manifests");
+    return errors || !is_printed ? 1 : 0;
+}
+
+static const struct option render_rows[] = {
+    {.name = "external-dns-version",
+     .type = OPTION_TEXT,
+     .fallback = "v0.22.0",
+     .placeholder = "VERSION",
+     .doc = "The release of external-dns for records without spec.version."},
+    {.name = "external-dns-image",
+     .type = OPTION_TEXT,
+     .placeholder = "IMAGE",
+     .doc = "Its image, with a tag or a digest, for records without spec.image."},
+    {.name = "owner-id",
+     .type = OPTION_TEXT,
+     .fallback = "",
+     .placeholder = "ID",
+     .doc =
+         "The owner id of this installation: with it the ownership mark is made of a record that "
+         "neither gives one nor has one pinned."},
+    FILENAME_OPTION,
+};
+
+extern const struct command render_command;
+const struct command render_command = {
+    .name = "render",
+    .summary = "print the external-dns that DNSUpdateRecords ask for",
+    .positional = "PATH...",
+    .doc =
+        "Reads the DNSUpdateRecords (dns.homelab.mortenolsen.pro/v1alpha1) of manifests, files or "
+        "folders, and prints what an external-dns is run with for each: ServiceAccount, Role, "
+        "RoleBinding and Deployment, with arguments that its release takes. A secret stands in "
+        "none "
+        "of them: it is read from the Secret that secretRefs names. The Namespace of a project, if "
+        "it is among the manifests, tells EMCO's name of it. Findings stand on stderr.\n"
+        "\n"
+        "Exit code 0: every record is printed; 1: some have errors and are left out; 2: there is "
+        "nothing to print.",
+    .examples = "signpost render --external-dns-image external-dns:v0.22.0 record.yaml\n"
+                "signpost render records/ | kubectl apply -f -\n",
+    .groups = {{render_rows, COUNT_OF(render_rows), false}},
+    .run = render_run,
+};
