@@ -28,7 +28,6 @@ struct rendering {
     const struct value **namespaces;
     size_t namespace_count;
     size_t namespace_capacity;
-    size_t rendered;
 };
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -139,15 +138,24 @@ static struct text image_of(struct rendering *rendering, const struct found *fou
     return (struct text){0};
 }
 
+// Two installations whose marks are equal delete each other's records. NULL: there is none.
 static const struct external_dns_pinned *pinned_of(struct rendering *rendering,
+                                                   const struct found *found,
                                                    const struct update_record *record,
-                                                   unsigned minor, struct text project)
+                                                   const struct external_dns_input *input)
 {
     struct external_dns_pinned *made = arena_new_of(rendering->arena, struct external_dns_pinned);
-    const char *owner = option_text(rendering->invocation, "owner-id");
+    struct text owner = text_of(option_text(rendering->invocation, "owner-id"));
+    struct text given = update_record_text(record, PARAMETER_TXT_OWNER_ID, "default");
     if (record->has_pinned)
         return &record->pinned;
-    external_dns_pinned_make(rendering->arena, record, minor, project, text_of(owner), made);
+    if (!owner.len && !record->adopt_owner.len && text_is(given, "default")) {
+        report_add(&rendering->report, REPORT_ERROR, found->place,
+                   "spec.external-dns-parameters.txt-owner-id: is made of the owner id of the "
+                   "installation: give that with --owner-id");
+        return NULL;
+    }
+    external_dns_pinned_make(rendering->arena, record, input->minor, input->project, owner, made);
     return made;
 }
 
@@ -175,7 +183,9 @@ static void render(struct rendering *rendering, const struct found *found, struc
                                        .minor = update_record_minor(&record, version),
                                        .namespace_ = namespace_of(found->tree)};
     input.project = project_of(rendering, input.namespace_);
-    input.pinned = pinned_of(rendering, &record, input.minor, input.project);
+    input.pinned = pinned_of(rendering, found, &record, &input);
+    if (!input.pinned)
+        return;
     external_dns_start_make(rendering->arena, &input, &start);
     const struct external_dns_workload workload = {
         .record = &record,
@@ -186,7 +196,6 @@ static void render(struct rendering *rendering, const struct found *found, struc
         .version = record.version.len ? record.version : version,
     };
     write_objects(&workload, out);
-    rendering->rendered++;
 }
 
 // ---- the command --------------------------------------------------------------------------------

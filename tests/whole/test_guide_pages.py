@@ -1,4 +1,4 @@
-"""Pages of docs/guide on a folder, done as they say: backup and restore, safety."""
+"""Pages of docs/guide on a folder, done as they say: backup and restore, safety, external-dns."""
 
 import shutil
 
@@ -35,3 +35,7 @@ def test_what_is_overwritten_kept_and_held_back_is_as_written(page_at, programs,
     (page.shell.folder / "pihole.password").write_text(pihole.password + "\n")
     page.follow()
     pihole.check()
+
+
+def test_a_record_becomes_an_external_dns_as_written(page_at):
+    page_at("external-dns.md").follow()
