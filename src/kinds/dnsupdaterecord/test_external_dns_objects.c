@@ -1,0 +1,138 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kinds/dnsupdaterecord/external_dns_objects.h"
+#include "kinds/dnsupdaterecord/test_record.h"
+
+static struct value *objects[EXTERNAL_DNS_OBJECTS];
+
+static void make_of(const char *provider, const char *fields, const char *image)
+{
+    const struct value *object = record_with(provider, NULL, NULL, fields);
+    const struct external_dns_start start = start_of(object);
+    const struct external_dns_workload workload = {
+        .record = record_of(object),
+        .start = &start,
+        .project = TEXT("edge-shop"),
+        .namespace_ = TEXT("edge"),
+        .image = text_of(image),
+        .version = TEXT("v0.22.0"),
+        .secret_checksum = TEXT("5eb63bbb"),
+    };
+    external_dns_objects_make(arena, &workload, objects);
+}
+
+static struct text at(enum external_dns_object object, const char *path)
+{
+    return value_text_at(objects[object], path);
+}
+
+#define POD "spec.template.spec"
+#define CONTAINER POD ".containers[0]"
+
+static void all_objects_share_a_name_and_the_account(void **state)
+{
+    (void)state;
+    make_of("aws", NULL, "external-dns:v0.22.0");
+    for (size_t i = 0; i < EXTERNAL_DNS_OBJECTS; i++) {
+        assert_true(text_is(at(i, "metadata.name"), "external-dns-public-dns-b4bbad42"));
+        assert_true(text_is(at(i, "metadata.namespace"), "edge"));
+        assert_true(
+            text_is(at(i, "metadata.labels[app.kubernetes.io/instance]"), "public-dns-b4bbad42"));
+    }
+    assert_true(text_equal(at(EXTERNAL_DNS_DEPLOYMENT, POD ".serviceAccountName"),
+                           at(EXTERNAL_DNS_ACCOUNT, "metadata.name")));
+    assert_true(text_equal(at(EXTERNAL_DNS_ROLE_BINDING, "subjects[0].name"),
+                           at(EXTERNAL_DNS_ACCOUNT, "metadata.name")));
+    assert_true(text_is(at(EXTERNAL_DNS_ROLE_BINDING, "subjects[0].namespace"), "edge"));
+}
+
+static void an_account_may_read_dns_endpoints_and_nothing_else(void **state)
+{
+    (void)state;
+    make_of("aws", NULL, "external-dns:v0.22.0");
+    assert_string_equal(json_of(value_find(objects[EXTERNAL_DNS_ROLE], "rules")),
+                        "[{\"apiGroups\":[\"externaldns.k8s.io\"],\"resources\":[\"dnsendpoints\"],"
+                        "\"verbs\":[\"get\",\"list\",\"watch\"]},"
+                        "{\"apiGroups\":[\"externaldns.k8s.io\"],"
+                        "\"resources\":[\"dnsendpoints/status\"],\"verbs\":[\"update\"]}]");
+}
+
+static void one_pod_runs_without_rights_on_its_node(void **state)
+{
+    (void)state;
+    make_of("aws", NULL, "external-dns:v0.22.0");
+    const struct value *deployment = objects[EXTERNAL_DNS_DEPLOYMENT];
+    assert_int_equal(value_int_at(deployment, "spec.replicas", 0), 1);
+    assert_true(text_is(at(EXTERNAL_DNS_DEPLOYMENT, "spec.strategy.type"), "Recreate"));
+    assert_true(value_bool_at(deployment, POD ".securityContext.runAsNonRoot", false));
+    assert_true(
+        value_bool_at(deployment, CONTAINER ".securityContext.readOnlyRootFilesystem", false));
+    assert_false(
+        value_bool_at(deployment, CONTAINER ".securityContext.allowPrivilegeEscalation", true));
+    assert_true(text_is(
+        at(EXTERNAL_DNS_DEPLOYMENT, CONTAINER ".securityContext.capabilities.drop[0]"), "ALL"));
+    assert_true(
+        text_is(at(EXTERNAL_DNS_DEPLOYMENT, "spec.template.metadata.annotations"
+                                            "[dns.homelab.mortenolsen.pro/secret-checksum]"),
+                "5eb63bbb"));
+}
+
+static void the_port_follows_the_address_of_metrics(void **state)
+{
+    (void)state;
+    make_of("aws", "'external-dns-parameters':{'metrics-address':':9100'}", NULL);
+    assert_int_equal(
+        value_int_at(objects[EXTERNAL_DNS_DEPLOYMENT], CONTAINER ".ports[0].containerPort", 0),
+        9100);
+    assert_null(at(EXTERNAL_DNS_DEPLOYMENT, CONTAINER ".image").at);
+}
+
+static void files_come_from_secrets_by_one_volume(void **state)
+{
+    (void)state;
+    make_of("azure", "'external-dns-parameters':{'azure-config-file':'/etc/azure.json'}", "a:b");
+    const struct value *deployment = objects[EXTERNAL_DNS_DEPLOYMENT];
+    assert_string_equal(
+        json_of(value_at(deployment, POD ".volumes", NULL)),
+        "[{\"name\":\"files\",\"projected\":{\"defaultMode\":288,\"sources\":[{\"secret\":"
+        "{\"name\":\"az\",\"items\":[{\"key\":\"azure.json\",\"path\":\"azure-config-file\"}]}}]}}"
+        "]");
+    assert_string_equal(json_of(value_at(deployment, CONTAINER ".volumeMounts", NULL)),
+                        "[{\"name\":\"files\",\"mountPath\":\"/etc/signpost\",\"readOnly\":true}]");
+    make_of("aws", NULL, "a:b");
+    assert_null(value_at(objects[EXTERNAL_DNS_DEPLOYMENT], POD ".volumes", NULL));
+}
+
+static void what_the_record_says_of_its_pod_is_copied(void **state)
+{
+    (void)state;
+    make_of("aws",
+            "'nodeSelector':{'disk':'ssd'},'resources':{'limits':{'memory':'64Mi'}},"
+            "'tolerations':[{'operator':'Exists'}],'imagePullSecrets':[{'name':'pull'}],"
+            "'serviceAccountAnnotations':{'example.org/role':'dns'}",
+            "a:b");
+    assert_true(text_is(at(EXTERNAL_DNS_DEPLOYMENT, POD ".nodeSelector.disk"), "ssd"));
+    assert_true(text_is(at(EXTERNAL_DNS_DEPLOYMENT, POD ".tolerations[0].operator"), "Exists"));
+    assert_true(text_is(at(EXTERNAL_DNS_DEPLOYMENT, POD ".imagePullSecrets[0].name"), "pull"));
+    assert_true(text_is(at(EXTERNAL_DNS_DEPLOYMENT, CONTAINER ".resources.limits.memory"), "64Mi"));
+    assert_true(text_is(at(EXTERNAL_DNS_ACCOUNT, "metadata.annotations[example.org/role]"), "dns"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(all_objects_share_a_name_and_the_account),
+        UNIT(an_account_may_read_dns_endpoints_and_nothing_else),
+        UNIT(one_pod_runs_without_rights_on_its_node),
+        UNIT(the_port_follows_the_address_of_metrics),
+        UNIT(files_come_from_secrets_by_one_volume),
+        UNIT(what_the_record_says_of_its_pod_is_copied),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
