@@ -78,8 +78,6 @@ static void check_text(const struct check_run *run, enum external_dns_id id, str
     const struct external_dns_parameter *row = &external_dns_parameters[id];
     struct text shown = utf8_prefix(text, SHOWN_MAX);
     const char *fault = NULL;
-    if (row->form == FORM_SECRET)
-        return;
     if (row->choices && !is_choice(row, text))
         parameter_error(run, id, "must be %s", join_choices(run->findings->arena, row));
     else if ((int64_t)text.len < row->min)
@@ -89,7 +87,9 @@ static void check_text(const struct check_run *run, enum external_dns_id id, str
                         text.len);
     else if (text.len && row->check)
         fault = row->check(text);
-    if (fault)
+    if (fault && row->form == FORM_SECRET)
+        parameter_error(run, id, "%s", fault);
+    else if (fault)
         parameter_error(run, id, "\"%.*s\" %s", TEXT_ARGS(shown), fault);
 }
 
@@ -177,11 +177,13 @@ void update_record_validate(const struct value *object, struct findings *finding
     update_record_check(&record, update_record_minor(&record, (struct text){0}), findings);
 }
 
+// In an element of oneOf that is not taken, too.
 bool update_record_has_secret(const struct value *object)
 {
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct findings unread = {.arena = arena};
-    struct update_record record;
-    update_record_decode(arena, object, &unread, &record);
-    return record.values[PARAMETER_RFC2136_TSIG_SECRET];
+    const char *name = external_dns_parameters[PARAMETER_RFC2136_TSIG_SECRET].name;
+    const struct value *parameters = value_at(object, "spec.external-dns-parameters", NULL);
+    value_each (element, value_list_at(parameters, "oneOf"))
+        if (value_find(element, name))
+            return true;
+    return value_find(parameters, name);
 }

@@ -47,7 +47,7 @@ static void take_parameter(struct decoder *decoder, const char *path, const stru
     const struct external_dns_parameter *row = external_dns_find(value->key);
     const char *at = arena_printf(decoder->arena, "%s.%.*s", path, TEXT_ARGS(value->key));
     if (!row)
-        return; // the shape says so, or oneOf was not chosen
+        return; // the shape says so, or it is oneOf or provider
     size_t id = (size_t)(row - external_dns_parameters);
     if (out->values[id])
         findings_add(decoder->findings, FINDING_ERROR, at,
@@ -64,7 +64,8 @@ static void take_parameter(struct decoder *decoder, const char *path, const stru
 static bool fits(const struct value *element, enum external_dns_provider provider)
 {
     value_each (item, element)
-        if (!is_of_provider(external_dns_find(item->key), provider))
+        if (!text_is(item->key, "provider") &&
+            !is_of_provider(external_dns_find(item->key), provider))
             return false;
     return element->type == VALUE_MAP && element->first;
 }
@@ -116,8 +117,10 @@ static void take_parameters(struct decoder *decoder, const struct value *map)
 {
     const struct value *one_of = value_find(map, "oneOf");
     value_each (item, map && map->type == VALUE_MAP ? map : NULL)
-        if (item != one_of)
-            take_parameter(decoder, AT_PARAMETERS, item);
+        take_parameter(decoder, AT_PARAMETERS, item);
+    if (value_find(map, "provider"))
+        findings_add(decoder->findings, FINDING_WARNING, AT_PARAMETERS ".provider",
+                     AT_PARAMETERS ".provider: is not used, spec.provider counts: remove it");
     if (one_of && one_of->type == VALUE_LIST)
         take_one_of(decoder, one_of);
     else if (one_of)
@@ -256,11 +259,10 @@ void update_record_unpack(struct arena *arena, struct text spec, struct update_r
 
 // ---- reading ------------------------------------------------------------------------------------
 
-struct text update_record_text(const struct update_record *record, enum external_dns_id id,
-                               const char *fallback)
+struct text update_record_text(const struct update_record *record, enum external_dns_id id)
 {
     struct text text = value_text(record->values[id]);
-    return text.len ? text : text_of(fallback);
+    return text.len ? text : text_of(external_dns_parameters[id].fallback);
 }
 
 bool update_record_bool(const struct update_record *record, enum external_dns_id id, bool fallback)

@@ -25,6 +25,17 @@ static const char *provider_of(const struct check_run *run)
     return external_dns_providers[run->record->provider];
 }
 
+static bool is_flag_name(struct text name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!is_plain && (c != '-' || i == 0))
+            return false;
+    }
+    return name.len;
+}
+
 // ---- secretRefs ---------------------------------------------------------------------------------
 
 static const char *fault_of_file(const struct check_run *run, struct text target)
@@ -41,7 +52,7 @@ static const char *fault_of_target(const struct check_run *run, struct text targ
         return external_dns_find_env(behind(target, strlen(ENV_TARGET)), run->record->provider)
                    ? NULL
                    : "is no variable that may be set for this provider";
-    if (!external_dns_find(target) && external_dns_is_secret_flag(target))
+    if (!external_dns_find(target) && is_flag_name(target) && external_dns_is_secret_flag(target))
         return NULL;
     return fault_of_file(run, target);
 }
@@ -97,17 +108,6 @@ static void check_env(const struct check_run *run)
 }
 
 // ---- extraArgs ----------------------------------------------------------------------------------
-
-static bool is_flag_name(struct text name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        if (!is_plain && (c != '-' || i == 0))
-            return false;
-    }
-    return name.len;
-}
 
 static const char *fault_of_flag(struct text name)
 {

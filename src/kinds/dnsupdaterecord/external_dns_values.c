@@ -1,6 +1,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/digest.h"
+#include "base/secret.h"
 #include "base/when.h"
 #include "kinds/dnsupdaterecord/external_dns.h"
 #include "kinds/dnsupdaterecord/external_dns_private.h"
@@ -128,6 +130,16 @@ const char *external_dns_check_affix(struct text text)
 const char *external_dns_check_annotation_prefix(struct text text)
 {
     return text_ends(text, "/") ? NULL : "must end with a slash";
+}
+
+const char *external_dns_check_base64(struct text text)
+{
+    struct error err;
+    AUTO_BUFFER octets = {0};
+    bool is_base64 = base64_decode(&octets, text, &err);
+    if (octets.at)
+        secret_wipe(octets.at, octets.capacity);
+    return is_base64 ? NULL : "must be base64";
 }
 
 // ---- addresses ----------------------------------------------------------------------------------

@@ -125,6 +125,9 @@ static void messages_are_signed_or_not(void **state)
          WITH("'rfc2136-tsig-keyname':null") ",'secretRefs':null,"
                                              "'extraArgs':[{'name':'rfc2136-gss-tsig'}]",
          NULL},
+        {"rfc2136", WITH("'rfc2136-insecure':true") ",'extraArgs':[{'name':'rfc2136-gss-tsig'}]",
+         "rfc2136-insecure: must not stand beside rfc2136-gss-tsig"},
+        {"rfc2136", WITH("'rfc2136-tsig-secret':'?!'"), "rfc2136-tsig-secret: must be base64"},
         {"rfc2136", WITH("'rfc2136-host':[]"), "rfc2136-host: is required"},
         {"rfc2136", WITH("'tls-client-cert':null"), "tls-client-cert: is missing"},
         {"rfc2136", WITH("'tls-client-cert-key':null"), "tls-client-cert-key: is missing"},
@@ -150,6 +153,7 @@ static void what_is_odd_is_warned_of(void **state)
         {"rfc2136", WITH("'rfc2136-tsig-axfr':'axfr'"), "\"axfr\" is taken as true"},
         {"rfc2136", WITH("'rfc2136-tsig-axfr':'false'"), "none is ever removed"},
         {"rfc2136", "", "a file has no Secret"},
+        {"aws", WITH("'provider':'aws'"), "parameters.provider: is not used, spec.provider"},
         {"coredns", "", NULL},
         {"coredns", WITH("'coredns-prefix':'/skydns/'"), NULL},
         {"coredns", "'env':null", "no entry sets ETCD_URLS"},
@@ -172,6 +176,8 @@ static void what_stands_beside_parameters_is_judged(void **state)
          "spec.secretRefs[0].target: env:HOME is no variable"},
         {"aws", "'secretRefs':[{'target':'interval','name':'a','key':'b'}]",
          "interval is neither a file, nor a secret"},
+        {"aws", "'secretRefs':[{'target':'my secret','name':'a','key':'b'}]",
+         "my secret is neither a file, nor a secret"},
         {"aws", "'secretRefs':[{'target':'azure-config-file','name':'a','key':'b'}]",
          "azure-config-file is a parameter of another provider"},
         {"rfc2136",
@@ -226,6 +232,7 @@ static void no_secret_stands_in_a_finding(void **state)
     struct value *object = record_with("rfc2136", "rfc2136-tsig-secret", "'c2VjcmV0'", NULL);
     assert_null(strstr(errors_of(object), "c2VjcmV0"));
     assert_true(dnsupdaterecord_kind.has_secret(object));
+    assert_true(dnsupdaterecord_kind.has_secret(object_of(quote(arena, example))));
     assert_false(dnsupdaterecord_kind.has_secret(record_with("rfc2136", NULL, NULL, NULL)));
 }
 
@@ -234,6 +241,7 @@ static void one_of_takes_the_element_of_the_provider(void **state)
     (void)state;
     static const struct rule rules[] = {
         {"coredns", WITH("'oneOf':[{'aws-zone-type':''},{'coredns-prefix':'/a/'}]"), NULL},
+        {"coredns", WITH("'oneOf':[{'provider':'coredns','coredns-prefix':'/a/'}]"), NULL},
         {"coredns", WITH("'oneOf':[{'aws-zone-type':''},{}]"),
          "oneOf: none of the elements have parameters of provider coredns alone"},
         {"coredns", WITH("'oneOf':[{'coredns-prefix':'/a/'},{'coredns-prefix':'/b/'}]"),
