@@ -151,8 +151,8 @@ static void check_coredns(const struct check_run *run)
     bool ends = text_ends(prefix, "/");
     if (prefix.len && (!begins || !ends))
         parameter_warning(run, PARAMETER_COREDNS_PREFIX,
-                          "is taken as %s%.*s%s: without slashes CoreDNS would never read the keys",
-                          begins ? "" : "/", TEXT_ARGS(prefix), ends ? "" : "/");
+                          "is taken as %s%s%s: without slashes CoreDNS would never read the keys",
+                          begins ? "" : "/", check_shown(run, prefix), ends ? "" : "/");
 }
 
 // ---- rfc2136 ------------------------------------------------------------------------------------

@@ -30,15 +30,22 @@ static bool is_of_provider(const struct external_dns_parameter *row,
     return row && (row->owners & 1U << provider);
 }
 
+const char *update_record_type_word(enum value_type type)
+{
+    static const char *const words[] = {
+        [VALUE_NULL] = "null",        [VALUE_BOOL] = "a boolean", [VALUE_INT] = "a number",
+        [VALUE_FLOAT] = "a fraction", [VALUE_TEXT] = "text",      [VALUE_LIST] = "a list",
+        [VALUE_MAP] = "a map"};
+    return words[type];
+}
+
 static const char *types_wanted(const struct external_dns_parameter *row)
 {
-    static const char *const names[] = {
-        [VALUE_BOOL] = "a boolean", [VALUE_INT] = "a number", [VALUE_TEXT] = "text"};
     if (row->types == (1U << VALUE_TEXT | 1U << VALUE_LIST))
         return "text or a list of texts";
     if (row->types == (1U << VALUE_TEXT | 1U << VALUE_BOOL))
         return "a boolean or text";
-    return names[__builtin_ctz(row->types)];
+    return update_record_type_word((enum value_type)__builtin_ctz(row->types));
 }
 
 static void take_parameter(struct decoder *decoder, const char *path, const struct value *value)
@@ -54,7 +61,7 @@ static void take_parameter(struct decoder *decoder, const char *path, const stru
                      "%s: stands beside oneOf, too: remove one", at);
     else if (!(row->types & 1U << value->type))
         findings_add(decoder->findings, FINDING_ERROR, at, "%s: expected %s, found %s", at,
-                     types_wanted(row), value_type_name(value->type));
+                     types_wanted(row), update_record_type_word(value->type));
     else {
         out->values[id] = value;
         out->paths[id] = at;
@@ -100,9 +107,10 @@ static void take_one_of(struct decoder *decoder, const struct value *list)
     }
     if (count != 1) {
         findings_add(decoder->findings, FINDING_ERROR, at,
-                     "%s: %s elements have parameters of provider %s alone: write those "
+                     "%s: %s parameters of provider %s alone: write those "
                      "that you want beside the others, without oneOf",
-                     at, count ? "several" : "none of the", provider ? provider : "(unknown)");
+                     at, count ? "several elements have" : "no element has",
+                     provider ? provider : "(unknown)");
         return;
     }
     findings_add(decoder->findings, FINDING_WARNING, at,
@@ -126,7 +134,7 @@ static void take_parameters(struct decoder *decoder, const struct value *map)
     else if (one_of)
         findings_add(decoder->findings, FINDING_ERROR, AT_PARAMETERS ".oneOf",
                      AT_PARAMETERS ".oneOf: expected a list, found %s",
-                     value_type_name(one_of->type));
+                     update_record_type_word(one_of->type));
 }
 
 // ---- lists --------------------------------------------------------------------------------------

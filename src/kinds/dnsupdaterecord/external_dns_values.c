@@ -110,6 +110,14 @@ const char *external_dns_check_owner(struct text text)
     return NULL;
 }
 
+const char *external_dns_check_plain(struct text text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.at[i] < ' ' || text.at[i] == '\x7f')
+            return "must not have control characters";
+    return NULL;
+}
+
 static bool is_affix_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
