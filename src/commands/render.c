@@ -146,10 +146,10 @@ static const struct external_dns_pinned *pinned_of(struct rendering *rendering,
 {
     struct external_dns_pinned *made = arena_new_of(rendering->arena, struct external_dns_pinned);
     struct text owner = text_of(option_text(rendering->invocation, "owner-id"));
-    struct text given = update_record_text(record, PARAMETER_TXT_OWNER_ID, "default");
+    struct text given = update_record_text(record, PARAMETER_TXT_OWNER_ID);
     if (record->has_pinned)
         return &record->pinned;
-    if (!owner.len && !record->adopt_owner.len && text_is(given, "default")) {
+    if (!owner.len && !record->adopt_owner.len && (!given.len || text_is(given, "default"))) {
         report_add(&rendering->report, REPORT_ERROR, found->place,
                    "spec.external-dns-parameters.txt-owner-id: is made of the owner id of the "
                    "installation: give that with --owner-id");

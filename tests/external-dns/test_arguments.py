@@ -46,8 +46,8 @@ def last_line(program, arguments, environment):
 
 def verdict(program, container):
     """None: external-dns took the arguments; else what it says."""
-    arguments = [re.sub(r"^--metrics-address=.*", "--metrics-address=127.0.0.1:0", argument)
-                 for argument in container["args"]]
+    arguments = [re.sub(r"^--metrics-address=.*", "--metrics-address=127.0.0.1:0",
+                        argument.replace("$$", "$")) for argument in container["args"]]
     line = last_line(program, [*arguments, f"--kubeconfig={NOWHERE}"], environment_of(container))
     return None if f"stat {NOWHERE}: no such file" in line else line
 

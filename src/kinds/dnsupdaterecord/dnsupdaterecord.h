@@ -94,9 +94,9 @@ void update_record_check(const struct update_record *record, unsigned minor,
 // option.
 unsigned update_record_minor(const struct update_record *record, struct text fallback);
 
-// A text parameter, a fallback where it is absent or empty.
-struct text update_record_text(const struct update_record *record, enum external_dns_id id,
-                               const char *fallback);
+// A text parameter, that which is passed in its place where it is absent or empty, or else an
+// absent text.
+struct text update_record_text(const struct update_record *record, enum external_dns_id id);
 // A boolean parameter, also one that is written as a text.
 bool update_record_bool(const struct update_record *record, enum external_dns_id id, bool fallback);
 // The entry of secretRefs with that target, or NULL.

@@ -6,6 +6,9 @@
 
 extern const char *const update_record_condition_types[]; // NULL-terminated
 
+// "a number", for findings.
+const char *update_record_type_word(enum value_type type);
+
 void update_record_pack_managed(const struct value *object, struct pack_writer *out);
 void update_record_validate(const struct value *object, struct findings *findings);
 bool update_record_has_secret(const struct value *object);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "kinds/dnsupdaterecord/dnsupdaterecord_body.h"
+#include "kinds/dnsupdaterecord/external_dns_private.h"
 
 enum { ENTRIES_MAX = 256, SHOWN_MAX = 64 };
 
@@ -50,6 +51,13 @@ void parameter_warning(const struct check_run *run, enum external_dns_id id, con
     va_end(args);
 }
 
+const char *check_shown(const struct check_run *run, struct text text)
+{
+    AUTO_BUFFER shown = {0};
+    text_clean(&shown, text, SHOWN_MAX);
+    return arena_copy(run->findings->arena, buffer_text(&shown).at, shown.len);
+}
+
 // ---- each parameter -----------------------------------------------------------------------------
 
 static bool is_choice(const struct external_dns_parameter *row, struct text text)
@@ -73,13 +81,16 @@ static const char *join_choices(struct arena *arena, const struct external_dns_p
     return arena_copy(arena, joined.at, joined.len);
 }
 
+static const char *fault_of_text(const struct external_dns_parameter *row, struct text text)
+{
+    const char *fault = external_dns_check_plain(text);
+    return !fault && text.len && row->check ? row->check(text) : fault;
+}
+
 static void check_text(const struct check_run *run, enum external_dns_id id, struct text text)
 {
     const struct external_dns_parameter *row = &external_dns_parameters[id];
-    struct text shown = utf8_prefix(text, SHOWN_MAX);
     const char *fault = NULL;
-    if (row->form == FORM_SECRET)
-        return;
     if (row->choices && !is_choice(row, text))
         parameter_error(run, id, "must be %s", join_choices(run->findings->arena, row));
     else if ((int64_t)text.len < row->min)
@@ -87,10 +98,12 @@ static void check_text(const struct check_run *run, enum external_dns_id id, str
     else if ((int64_t)text.len > row->max)
         parameter_error(run, id, "must have at most %lld octets, has %zu", (long long)row->max,
                         text.len);
-    else if (text.len && row->check)
-        fault = row->check(text);
-    if (fault)
-        parameter_error(run, id, "\"%.*s\" %s", TEXT_ARGS(shown), fault);
+    else
+        fault = fault_of_text(row, text);
+    if (fault && row->form == FORM_SECRET)
+        parameter_error(run, id, "%s", fault);
+    else if (fault)
+        parameter_error(run, id, "\"%s\" %s", check_shown(run, text), fault);
 }
 
 // A text with commas, or a list of such.
@@ -104,7 +117,7 @@ static void check_entries(const struct check_run *run, enum external_dns_id id,
     value_each (item, value->type == VALUE_LIST ? value : NULL)
         if (item->type != VALUE_TEXT)
             parameter_error(run, id, "expected texts in the list, found %s",
-                            value_type_name(item->type));
+                            update_record_type_word(item->type));
     for (size_t i = 0; i < count && i < ENTRIES_MAX; i++)
         check_text(run, id, entries[i]);
 }
@@ -177,11 +190,13 @@ void update_record_validate(const struct value *object, struct findings *finding
     update_record_check(&record, update_record_minor(&record, (struct text){0}), findings);
 }
 
+// In an element of oneOf that is not taken, too.
 bool update_record_has_secret(const struct value *object)
 {
-    CLEANUP(arena) struct arena *arena = arena_new();
-    struct findings unread = {.arena = arena};
-    struct update_record record;
-    update_record_decode(arena, object, &unread, &record);
-    return record.values[PARAMETER_RFC2136_TSIG_SECRET];
+    const char *name = external_dns_parameters[PARAMETER_RFC2136_TSIG_SECRET].name;
+    const struct value *parameters = value_at(object, "spec.external-dns-parameters", NULL);
+    value_each (element, value_list_at(parameters, "oneOf"))
+        if (value_find(element, name))
+            return true;
+    return value_find(parameters, name);
 }

@@ -18,6 +18,9 @@ void parameter_error(const struct check_run *run, enum external_dns_id id, const
 void parameter_warning(const struct check_run *run, enum external_dns_id id, const char *format,
                        ...) __attribute__((format(printf, 3, 4)));
 
+// A text of the object fit to be shown (arena).
+const char *check_shown(const struct check_run *run, struct text text);
+
 // Each parameter alone: owner, release, range, words, form.
 void check_parameters(const struct check_run *run);
 // Parameters together.

@@ -9,7 +9,7 @@ static const struct value *value_of(const struct check_run *run, enum external_d
 
 static struct text text_of_id(const struct check_run *run, enum external_dns_id id)
 {
-    return update_record_text(run->record, id, NULL);
+    return update_record_text(run->record, id);
 }
 
 static bool is_true(const struct check_run *run, enum external_dns_id id)
@@ -19,7 +19,7 @@ static bool is_true(const struct check_run *run, enum external_dns_id id)
 
 static bool is_sync(const struct check_run *run)
 {
-    return text_is(update_record_text(run->record, PARAMETER_POLICY, "sync"), "sync");
+    return text_is(text_of_id(run, PARAMETER_POLICY), "sync");
 }
 
 static const char *name_of(enum external_dns_id id)
@@ -151,8 +151,8 @@ static void check_coredns(const struct check_run *run)
     bool ends = text_ends(prefix, "/");
     if (prefix.len && (!begins || !ends))
         parameter_warning(run, PARAMETER_COREDNS_PREFIX,
-                          "is taken as %s%.*s%s: without slashes CoreDNS would never read the keys",
-                          begins ? "" : "/", TEXT_ARGS(prefix), ends ? "" : "/");
+                          "is taken as %s%s%s: without slashes CoreDNS would never read the keys",
+                          begins ? "" : "/", check_shown(run, prefix), ends ? "" : "/");
 }
 
 // ---- rfc2136 ------------------------------------------------------------------------------------
@@ -176,6 +176,9 @@ static void refuse_tsig(const struct check_run *run)
         if (value_of(run, signing[i]) || has_ref(run, signing[i]))
             parameter_error(run, signing[i],
                             "must not stand beside rfc2136-insecure: true: remove one");
+    if (is_gss(run))
+        parameter_error(run, PARAMETER_RFC2136_INSECURE,
+                        "must not stand beside rfc2136-gss-tsig of spec.extraArgs: remove one");
 }
 
 static void require_tsig(const struct check_run *run)

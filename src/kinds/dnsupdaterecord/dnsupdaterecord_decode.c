@@ -30,15 +30,22 @@ static bool is_of_provider(const struct external_dns_parameter *row,
     return row && (row->owners & 1U << provider);
 }
 
+const char *update_record_type_word(enum value_type type)
+{
+    static const char *const words[] = {
+        [VALUE_NULL] = "null",        [VALUE_BOOL] = "a boolean", [VALUE_INT] = "a number",
+        [VALUE_FLOAT] = "a fraction", [VALUE_TEXT] = "text",      [VALUE_LIST] = "a list",
+        [VALUE_MAP] = "a map"};
+    return words[type];
+}
+
 static const char *types_wanted(const struct external_dns_parameter *row)
 {
-    static const char *const names[] = {
-        [VALUE_BOOL] = "a boolean", [VALUE_INT] = "a number", [VALUE_TEXT] = "text"};
     if (row->types == (1U << VALUE_TEXT | 1U << VALUE_LIST))
         return "text or a list of texts";
     if (row->types == (1U << VALUE_TEXT | 1U << VALUE_BOOL))
         return "a boolean or text";
-    return names[__builtin_ctz(row->types)];
+    return update_record_type_word((enum value_type)__builtin_ctz(row->types));
 }
 
 static void take_parameter(struct decoder *decoder, const char *path, const struct value *value)
@@ -47,14 +54,14 @@ static void take_parameter(struct decoder *decoder, const char *path, const stru
     const struct external_dns_parameter *row = external_dns_find(value->key);
     const char *at = arena_printf(decoder->arena, "%s.%.*s", path, TEXT_ARGS(value->key));
     if (!row)
-        return; // the shape says so, or oneOf was not chosen
+        return; // the shape says so, or it is oneOf or provider
     size_t id = (size_t)(row - external_dns_parameters);
     if (out->values[id])
         findings_add(decoder->findings, FINDING_ERROR, at,
                      "%s: stands beside oneOf, too: remove one", at);
     else if (!(row->types & 1U << value->type))
         findings_add(decoder->findings, FINDING_ERROR, at, "%s: expected %s, found %s", at,
-                     types_wanted(row), value_type_name(value->type));
+                     types_wanted(row), update_record_type_word(value->type));
     else {
         out->values[id] = value;
         out->paths[id] = at;
@@ -64,7 +71,8 @@ static void take_parameter(struct decoder *decoder, const char *path, const stru
 static bool fits(const struct value *element, enum external_dns_provider provider)
 {
     value_each (item, element)
-        if (!is_of_provider(external_dns_find(item->key), provider))
+        if (!text_is(item->key, "provider") &&
+            !is_of_provider(external_dns_find(item->key), provider))
             return false;
     return element->type == VALUE_MAP && element->first;
 }
@@ -99,9 +107,10 @@ static void take_one_of(struct decoder *decoder, const struct value *list)
     }
     if (count != 1) {
         findings_add(decoder->findings, FINDING_ERROR, at,
-                     "%s: %s elements have parameters of provider %s alone: write those "
+                     "%s: %s parameters of provider %s alone: write those "
                      "that you want beside the others, without oneOf",
-                     at, count ? "several" : "none of the", provider ? provider : "(unknown)");
+                     at, count ? "several elements have" : "no element has",
+                     provider ? provider : "(unknown)");
         return;
     }
     findings_add(decoder->findings, FINDING_WARNING, at,
@@ -116,14 +125,16 @@ static void take_parameters(struct decoder *decoder, const struct value *map)
 {
     const struct value *one_of = value_find(map, "oneOf");
     value_each (item, map && map->type == VALUE_MAP ? map : NULL)
-        if (item != one_of)
-            take_parameter(decoder, AT_PARAMETERS, item);
+        take_parameter(decoder, AT_PARAMETERS, item);
+    if (value_find(map, "provider"))
+        findings_add(decoder->findings, FINDING_WARNING, AT_PARAMETERS ".provider",
+                     AT_PARAMETERS ".provider: is not used, spec.provider counts: remove it");
     if (one_of && one_of->type == VALUE_LIST)
         take_one_of(decoder, one_of);
     else if (one_of)
         findings_add(decoder->findings, FINDING_ERROR, AT_PARAMETERS ".oneOf",
                      AT_PARAMETERS ".oneOf: expected a list, found %s",
-                     value_type_name(one_of->type));
+                     update_record_type_word(one_of->type));
 }
 
 // ---- lists --------------------------------------------------------------------------------------
@@ -224,11 +235,10 @@ void update_record_unpack(struct arena *arena, struct text spec, struct update_r
 
 // ---- reading ------------------------------------------------------------------------------------
 
-struct text update_record_text(const struct update_record *record, enum external_dns_id id,
-                               const char *fallback)
+struct text update_record_text(const struct update_record *record, enum external_dns_id id)
 {
     struct text text = value_text(record->values[id]);
-    return text.len ? text : text_of(fallback);
+    return text.len ? text : text_of(external_dns_parameters[id].fallback);
 }
 
 bool update_record_bool(const struct update_record *record, enum external_dns_id id, bool fallback)

@@ -25,6 +25,24 @@ static const char *provider_of(const struct check_run *run)
     return external_dns_providers[run->record->provider];
 }
 
+static bool is_flag_name(struct text name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!is_plain && (c != '-' || i == 0))
+            return false;
+    }
+    return name.len;
+}
+
+static void check_plain(const struct check_run *run, const char *path, struct text text)
+{
+    const char *fault = external_dns_check_plain(text);
+    if (fault)
+        check_error(run, path, "%s", fault);
+}
+
 // ---- secretRefs ---------------------------------------------------------------------------------
 
 static const char *fault_of_file(const struct check_run *run, struct text target)
@@ -41,7 +59,7 @@ static const char *fault_of_target(const struct check_run *run, struct text targ
         return external_dns_find_env(behind(target, strlen(ENV_TARGET)), run->record->provider)
                    ? NULL
                    : "is no variable that may be set for this provider";
-    if (!external_dns_find(target) && external_dns_is_secret_flag(target))
+    if (!external_dns_find(target) && is_flag_name(target) && external_dns_is_secret_flag(target))
         return NULL;
     return fault_of_file(run, target);
 }
@@ -54,9 +72,10 @@ static void check_refs(const struct check_run *run)
         const char *path = path_at(run, "spec.secretRefs", i, ".target");
         const char *fault = fault_of_target(run, target);
         if (fault)
-            check_error(run, path, "%.*s %s", TEXT_ARGS(target), fault);
+            check_error(run, path, "%s %s", check_shown(run, target), fault);
         if (update_record_find_ref(record, target) != &record->refs[i])
-            check_error(run, path, "%.*s stands in the list before: remove one", TEXT_ARGS(target));
+            check_error(run, path, "%s stands in the list before: remove one",
+                        check_shown(run, target));
     }
 }
 
@@ -84,30 +103,20 @@ static void check_env(const struct check_run *run)
         const struct external_dns_variable *variable =
             external_dns_find_env(name, record->provider);
         if (!variable)
-            check_error(run, path, "%.*s may not be set for provider %s: remove it",
-                        TEXT_ARGS(name), provider_of(run));
+            check_error(run, path, "%s may not be set for provider %s: remove it",
+                        check_shown(run, name), provider_of(run));
         else if (variable->is_secret || variable->is_file)
             check_error(run, path,
                         "%s comes out of a Secret: add an entry to spec.secretRefs with "
                         "target env:%s",
                         variable->name, variable->name);
+        check_plain(run, path_at(run, "spec.env", i, ".value"), record->env[i].value);
         if (is_set_elsewhere(record, i))
-            check_error(run, path, "%.*s is set twice: remove one", TEXT_ARGS(name));
+            check_error(run, path, "%s is set twice: remove one", check_shown(run, name));
     }
 }
 
 // ---- extraArgs ----------------------------------------------------------------------------------
-
-static bool is_flag_name(struct text name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-        bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        if (!is_plain && (c != '-' || i == 0))
-            return false;
-    }
-    return name.len;
-}
 
 static const char *fault_of_flag(struct text name)
 {
@@ -125,9 +134,11 @@ static void check_extra_args(const struct check_run *run)
     for (size_t i = 0; i < run->record->extra_arg_count; i++) {
         struct text name = run->record->extra_args[i].name;
         const char *fault = fault_of_flag(name);
+        check_plain(run, path_at(run, "spec.extraArgs", i, ".value"),
+                    run->record->extra_args[i].value);
         if (fault)
-            check_error(run, path_at(run, "spec.extraArgs", i, ".name"), "%.*s %s", TEXT_ARGS(name),
-                        fault);
+            check_error(run, path_at(run, "spec.extraArgs", i, ".name"), "%s %s",
+                        check_shown(run, name), fault);
     }
 }
 
@@ -140,18 +151,19 @@ static void check_version(const struct check_run *run)
     struct text version = run->record->version;
     if (!version.at)
         return;
+    check_plain(run, path, version);
     switch (external_dns_release_read(version, &minor)) {
     case EXTERNAL_DNS_NO_RELEASE:
         check_error(run, path, "must be a release of external-dns such as v0.22.0");
         break;
     case EXTERNAL_DNS_TOO_OLD:
-        check_error(run, path, "%.*s is not supported: take v0.%d.0 or newer", TEXT_ARGS(version),
-                    EXTERNAL_DNS_OLDEST);
+        check_error(run, path, "%s is not supported: take v0.%d.0 or newer",
+                    check_shown(run, version), EXTERNAL_DNS_OLDEST);
         break;
     case EXTERNAL_DNS_TOO_NEW:
         findings_add(run->findings, FINDING_WARNING, path,
-                     "%s: %.*s is newer than what Signpost knows: it is treated as v0.%d", path,
-                     TEXT_ARGS(version), EXTERNAL_DNS_NEWEST);
+                     "%s: %s is newer than what Signpost knows: it is treated as v0.%d", path,
+                     check_shown(run, version), EXTERNAL_DNS_NEWEST);
         break;
     case EXTERNAL_DNS_SUPPORTED:
         break;
@@ -161,6 +173,7 @@ static void check_version(const struct check_run *run)
 static void check_image(const struct check_run *run)
 {
     const struct update_record *record = run->record;
+    check_plain(run, "spec.image", record->image);
     const char *fault = record->image.at ? external_dns_image_fault(run->findings->arena,
                                                                     record->image, record->version)
                                          : NULL;
@@ -179,6 +192,7 @@ static void check_engine(const struct check_run *run)
 static void check_adopted_owner(const struct check_run *run)
 {
     const char *fault = external_dns_check_owner(run->record->adopt_owner);
+    check_plain(run, "spec.adoptOwner", run->record->adopt_owner);
     if (fault)
         check_error(run, "spec.adoptOwner", "%s", fault);
 }

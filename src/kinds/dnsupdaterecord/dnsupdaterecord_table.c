@@ -52,6 +52,10 @@ static const struct field fields[] = {
      .type = FIELD_ANY,
      .doc = "Of this list the one element is taken that has parameters of the provider alone, with "
             "a warning: write them beside the others."},
+    {.path = "spec.external-dns-parameters.provider",
+     .type = FIELD_TEXT,
+     .max = 32,
+     .doc = "Kept without effect: spec.provider counts."},
 #define PARAMETER(id, name, type_, form, owners, traits, spelling, min_, max_, choices_, check,    \
                   doc_)                                                                            \
     {.path = "spec.external-dns-parameters." name,                                                 \

@@ -90,6 +90,7 @@ struct external_dns_parameter {
     unsigned since;         // the first release that has the flag, by its minor number
     unsigned renamed_since; // 0: never
     const char *renamed;    // the flag's name since then
+    const char *fallback;   // what is passed where the record has none, or NULL
     int64_t min;            // octets of a text, or the range of a number
     int64_t max;
     const char *const *choices; // NULL-terminated, or NULL

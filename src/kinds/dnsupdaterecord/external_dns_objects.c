@@ -117,12 +117,26 @@ static struct value *make_binding(const struct made *made)
 
 // ---- the container ------------------------------------------------------------------------------
 
+// A kubelet reads "$(NAME)" as a variable, whose value may be a secret, and "$$" as a "$".
+static struct value *literal(const struct made *made, struct text text)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] == '$')
+            buffer_add_char(&out, '$');
+        buffer_add_char(&out, text.at[i]);
+    }
+    return text_value(
+        made->arena,
+        (struct text){arena_copy(made->arena, buffer_text(&out).at, out.len), out.len});
+}
+
 static struct value *make_args(const struct made *made)
 {
     const struct external_dns_start *start = made->workload->start;
     struct value *args = value_make(made->arena, VALUE_LIST);
     for (size_t i = 0; i < start->arg_count; i++)
-        value_append(args, text_value(made->arena, text_of(start->args[i])));
+        value_append(args, literal(made, text_of(start->args[i])));
     return args;
 }
 
@@ -131,7 +145,7 @@ static struct value *make_variable(const struct made *made, const struct externa
     struct value *variable = value_make(made->arena, VALUE_MAP);
     value_put_text(made->arena, variable, "name", env->name);
     if (env->value.at) {
-        put(made, variable, "value", env->value);
+        value_set(variable, TEXT("value"), literal(made, env->value));
         return variable;
     }
     put(made, variable, "valueFrom.secretKeyRef.name", env->secret);

@@ -21,7 +21,8 @@ const char *external_dns_pinned_write(struct arena *arena, const struct external
     AUTO_BUFFER json = {0};
     struct value *map = value_make(arena, VALUE_MAP);
     value_set(map, TEXT("txt-owner-id"), value_make_text(arena, pinned->owner_id));
-    value_set(map, TEXT("txt-prefix"), value_make_text(arena, pinned->txt_prefix));
+    struct text prefix = pinned->txt_prefix.at ? pinned->txt_prefix : TEXT("");
+    value_set(map, TEXT("txt-prefix"), value_make_text(arena, prefix));
     value_set(map, TEXT("annotation-prefix"), value_make_text(arena, pinned->annotation_prefix));
     value_write_json(&json, map);
     return arena_copy(arena, json.at, json.len);

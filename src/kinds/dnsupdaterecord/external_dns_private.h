@@ -12,6 +12,8 @@ const char *external_dns_check_owner(struct text text);
 const char *external_dns_check_affix(struct text text); // prefix or suffix of ownership records
 const char *external_dns_check_annotation_prefix(struct text text);
 const char *external_dns_check_metrics_address(struct text text);
+const char *external_dns_check_plain(struct text text);  // no control characters
+const char *external_dns_check_base64(struct text text); // of a secret
 #define CHECK(name) external_dns_check_##name
 
 // The words that parameters may have, NULL-terminated.

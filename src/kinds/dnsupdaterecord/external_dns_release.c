@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "kinds/dnsupdaterecord/external_dns.h"
+#include "kinds/dnsupdaterecord/external_dns_private.h"
 
 struct release {
     int64_t major, minor, patch;
@@ -72,6 +73,8 @@ const char *external_dns_image_fault(struct arena *arena, struct text image, str
         return "must have a tag or a digest";
     if (!is_other_release(tag, version))
         return NULL;
+    if (external_dns_check_plain(tag) || external_dns_check_plain(version))
+        return "has another release as its tag than the version: make them agree";
     return arena_printf(arena, "has the tag %.*s, but the version is %.*s: make them agree",
                         TEXT_ARGS(tag), TEXT_ARGS(version));
 }

@@ -11,7 +11,6 @@ enum {
     HASH_DIGITS = 8,
     LAST_OLD_PREFIX = 21, // the last release with the old prefix of annotations
 };
-#define METRICS_ADDRESS ":7979"
 #define MOUNTS "/etc/signpost/"
 #define ENV_TARGET "env:"
 
@@ -67,12 +66,12 @@ void external_dns_pinned_make(struct arena *arena, const struct update_record *r
                               unsigned minor, struct text project, struct text process_owner,
                               struct external_dns_pinned *out)
 {
-    struct text given = update_record_text(record, PARAMETER_TXT_OWNER_ID, "default");
+    struct text given = update_record_text(record, PARAMETER_TXT_OWNER_ID);
+    struct text prefix = update_record_text(record, PARAMETER_ANNOTATION_PREFIX);
     *out = (struct external_dns_pinned){
         .owner_id = given,
-        .txt_prefix = update_record_text(record, PARAMETER_TXT_PREFIX, ""),
-        .annotation_prefix =
-            update_record_text(record, PARAMETER_ANNOTATION_PREFIX, default_prefix(minor)),
+        .txt_prefix = update_record_text(record, PARAMETER_TXT_PREFIX),
+        .annotation_prefix = prefix.len ? prefix : text_of(default_prefix(minor)),
     };
     if (record->adopt_owner.len)
         out->owner_id = record->adopt_owner;
@@ -197,7 +196,7 @@ static void render_hosts(struct renderer *renderer, enum external_dns_id id)
 static void render_axfr(struct renderer *renderer, enum external_dns_id id)
 {
     const struct update_record *record = renderer->input->record;
-    bool is_sync = text_is(update_record_text(record, PARAMETER_POLICY, "sync"), "sync");
+    bool is_sync = text_is(update_record_text(record, PARAMETER_POLICY), "sync");
     if (record->values[id])
         render_flag(renderer, id);
     else if (record->provider == EXTERNAL_DNS_RFC2136 && is_sync)
@@ -235,9 +234,9 @@ static void render_table(struct renderer *renderer)
 
 // ---- fixed part ---------------------------------------------------------------------------------
 
-static void render_default(struct renderer *renderer, enum external_dns_id id, const char *fallback)
+static void render_always(struct renderer *renderer, enum external_dns_id id)
 {
-    add_text(renderer, id, update_record_text(renderer->input->record, id, fallback));
+    add_text(renderer, id, update_record_text(renderer->input->record, id));
 }
 
 static void render_types(struct renderer *renderer)
@@ -258,12 +257,12 @@ static void render_fixed(struct renderer *renderer)
     add_arg(renderer, "--label-filter=" DNS_GROUP "/update-record=%s",
             update_record_label(renderer->arena, input->project, record->name));
     add_arg(renderer, "--provider=%s", external_dns_providers[record->provider]);
-    render_default(renderer, PARAMETER_POLICY, "sync");
-    render_default(renderer, PARAMETER_REGISTRY, "txt");
+    render_always(renderer, PARAMETER_POLICY);
+    render_always(renderer, PARAMETER_REGISTRY);
     add_text(renderer, PARAMETER_TXT_OWNER_ID, input->pinned->owner_id);
-    render_default(renderer, PARAMETER_METRICS_ADDRESS, METRICS_ADDRESS);
+    render_always(renderer, PARAMETER_METRICS_ADDRESS);
     add_arg(renderer, "--events");
-    render_default(renderer, PARAMETER_MIN_EVENT_SYNC_INTERVAL, "5s");
+    render_always(renderer, PARAMETER_MIN_EVENT_SYNC_INTERVAL);
     add_arg(renderer, "--events-emit=RecordError");
     render_types(renderer);
     add_text(renderer, PARAMETER_ANNOTATION_PREFIX, input->pinned->annotation_prefix);
@@ -352,8 +351,8 @@ static unsigned metrics_port(const struct update_record *record)
 {
     struct text host;
     unsigned port = 0;
-    must(external_dns_address_read(
-        update_record_text(record, PARAMETER_METRICS_ADDRESS, METRICS_ADDRESS), &host, &port));
+    must(external_dns_address_read(update_record_text(record, PARAMETER_METRICS_ADDRESS), &host,
+                                   &port));
     return port;
 }
 

@@ -12,6 +12,7 @@ const char *const external_dns_providers[] = {
 #define TYPES_OF_SWITCH (1U << VALUE_TEXT | 1U << VALUE_BOOL)
 
 #define SAME .since = EXTERNAL_DNS_OLDEST
+#define ALWAYS(value) .since = EXTERNAL_DNS_OLDEST, .fallback = (value)
 #define SINCE(minor) .since = (minor)
 #define RENAMED(minor, flag)                                                                       \
     .since = EXTERNAL_DNS_OLDEST, .renamed_since = (minor), .renamed = (flag)

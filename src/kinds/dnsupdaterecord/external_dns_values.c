@@ -1,6 +1,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/digest.h"
+#include "base/secret.h"
 #include "base/when.h"
 #include "kinds/dnsupdaterecord/external_dns.h"
 #include "kinds/dnsupdaterecord/external_dns_private.h"
@@ -108,6 +110,14 @@ const char *external_dns_check_owner(struct text text)
     return NULL;
 }
 
+const char *external_dns_check_plain(struct text text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.at[i] < ' ' || text.at[i] == '\x7f')
+            return "must not have control characters";
+    return NULL;
+}
+
 static bool is_affix_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
@@ -128,6 +138,16 @@ const char *external_dns_check_affix(struct text text)
 const char *external_dns_check_annotation_prefix(struct text text)
 {
     return text_ends(text, "/") ? NULL : "must end with a slash";
+}
+
+const char *external_dns_check_base64(struct text text)
+{
+    struct error err;
+    AUTO_BUFFER octets = {0};
+    bool is_base64 = base64_decode(&octets, text, &err);
+    if (octets.at)
+        secret_wipe(octets.at, octets.capacity);
+    return is_base64 ? NULL : "must be base64";
 }
 
 // ---- addresses ----------------------------------------------------------------------------------

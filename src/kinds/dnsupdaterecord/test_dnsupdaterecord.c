@@ -125,6 +125,9 @@ static void messages_are_signed_or_not(void **state)
          WITH("'rfc2136-tsig-keyname':null") ",'secretRefs':null,"
                                              "'extraArgs':[{'name':'rfc2136-gss-tsig'}]",
          NULL},
+        {"rfc2136", WITH("'rfc2136-insecure':true") ",'extraArgs':[{'name':'rfc2136-gss-tsig'}]",
+         "rfc2136-insecure: must not stand beside rfc2136-gss-tsig"},
+        {"rfc2136", WITH("'rfc2136-tsig-secret':'?!'"), "rfc2136-tsig-secret: must be base64"},
         {"rfc2136", WITH("'rfc2136-host':[]"), "rfc2136-host: is required"},
         {"rfc2136", WITH("'tls-client-cert':null"), "tls-client-cert: is missing"},
         {"rfc2136", WITH("'tls-client-cert-key':null"), "tls-client-cert-key: is missing"},
@@ -150,6 +153,7 @@ static void what_is_odd_is_warned_of(void **state)
         {"rfc2136", WITH("'rfc2136-tsig-axfr':'axfr'"), "\"axfr\" is taken as true"},
         {"rfc2136", WITH("'rfc2136-tsig-axfr':'false'"), "none is ever removed"},
         {"rfc2136", "", "a file has no Secret"},
+        {"aws", WITH("'provider':'aws'"), "parameters.provider: is not used, spec.provider"},
         {"coredns", "", NULL},
         {"coredns", WITH("'coredns-prefix':'/skydns/'"), NULL},
         {"coredns", "'env':null", "no entry sets ETCD_URLS"},
@@ -172,6 +176,8 @@ static void what_stands_beside_parameters_is_judged(void **state)
          "spec.secretRefs[0].target: env:HOME is no variable"},
         {"aws", "'secretRefs':[{'target':'interval','name':'a','key':'b'}]",
          "interval is neither a file, nor a secret"},
+        {"aws", "'secretRefs':[{'target':'my secret','name':'a','key':'b'}]",
+         "my secret is neither a file, nor a secret"},
         {"aws", "'secretRefs':[{'target':'azure-config-file','name':'a','key':'b'}]",
          "azure-config-file is a parameter of another provider"},
         {"rfc2136",
@@ -200,6 +206,14 @@ static void what_stands_beside_parameters_is_judged(void **state)
         {"aws", "'extraArgs':[{'name':'no-once'}]", "no-once is set by Signpost"},
         {"aws", "'extraArgs':[{'name':'crd-source-kind'}]", "is set by Signpost"},
         {"aws", "'extraArgs':[{'name':'migrate-from-txt-owner'}]", "is set by Signpost"},
+        {"aws", "'extraArgs':[{'name':'a','value':'b\\u0000c'}]",
+         "spec.extraArgs[0].value: must not have control characters"},
+        {"aws", "'env':[{'name':'AWS_REGION','value':'\\n'}]", "spec.env[0].value: must not"},
+        {"aws", "'adoptOwner':'a\\u007f'", "spec.adoptOwner: must not have control"},
+        {"aws", WITH("'zone-id-filter':'a\\u001b[1mb'"),
+         "zone-id-filter: \"a [1mb\" must not have control"},
+        {"aws", "'version':'v0.22.0-\\n'", "spec.version: must not have control"},
+        {"aws", "'image':'x:v0.21.0-\\n','version':'v0.22.0'", "spec.image: has another release"},
         {"aws", "'version':'0.22'", "spec.version: must be a release"},
         {"aws", "'version':'v0.18.0'", "v0.18.0 is not supported: take v0.19.0 or newer"},
         {"aws", "'image':'x:latest'", "spec.image: must not have the tag latest"},
@@ -226,6 +240,7 @@ static void no_secret_stands_in_a_finding(void **state)
     struct value *object = record_with("rfc2136", "rfc2136-tsig-secret", "'c2VjcmV0'", NULL);
     assert_null(strstr(errors_of(object), "c2VjcmV0"));
     assert_true(dnsupdaterecord_kind.has_secret(object));
+    assert_true(dnsupdaterecord_kind.has_secret(object_of(quote(arena, example))));
     assert_false(dnsupdaterecord_kind.has_secret(record_with("rfc2136", NULL, NULL, NULL)));
 }
 
@@ -234,15 +249,17 @@ static void one_of_takes_the_element_of_the_provider(void **state)
     (void)state;
     static const struct rule rules[] = {
         {"coredns", WITH("'oneOf':[{'aws-zone-type':''},{'coredns-prefix':'/a/'}]"), NULL},
+        {"coredns", WITH("'oneOf':[{'provider':'coredns','coredns-prefix':'/a/'}]"), NULL},
         {"coredns", WITH("'oneOf':[{'aws-zone-type':''},{}]"),
-         "oneOf: none of the elements have parameters of provider coredns alone"},
+         "oneOf: no element has parameters of provider coredns alone"},
         {"coredns", WITH("'oneOf':[{'coredns-prefix':'/a/'},{'coredns-prefix':'/b/'}]"),
          "oneOf: several elements have"},
         {"coredns", WITH("'oneOf':[{'coredns-prefix':'/a/'}],'coredns-prefix':'/b/'"),
          "oneOf[0].coredns-prefix: stands beside oneOf, too"},
         {"coredns", WITH("'oneOf':[{'coredns-prefix':1}]"),
          "oneOf[0].coredns-prefix: expected text"},
-        {"coredns", WITH("'oneOf':{}"), "oneOf: expected a list, found map"},
+        {"aws", WITH("'oneOf':[{'aws-api-retries':1.5}]"), "expected a number, found a fraction"},
+        {"coredns", WITH("'oneOf':{}"), "oneOf: expected a list, found a map"},
     };
     check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
 }

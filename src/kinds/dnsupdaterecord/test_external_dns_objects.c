@@ -109,6 +109,19 @@ static void files_come_from_secrets_by_one_volume(void **state)
     assert_null(value_at(objects[EXTERNAL_DNS_DEPLOYMENT], POD ".volumes", NULL));
 }
 
+static void no_argument_becomes_the_value_of_a_variable(void **state)
+{
+    (void)state;
+    make_of("coredns",
+            "'env':[{'name':'ETCD_URLS','value':'http://$(ETCD_PASSWORD):2379'}],"
+            "'external-dns-parameters':{'zone-id-filter':'$(ETCD_PASSWORD)'}",
+            "a:b");
+    const char *container = json_of(value_at(objects[EXTERNAL_DNS_DEPLOYMENT], CONTAINER, NULL));
+    check_holds(container, "--zone-id-filter=$$(ETCD_PASSWORD)");
+    check_holds(container, "http://$$(ETCD_PASSWORD):2379");
+    assert_null(strstr(container, "=$("));
+}
+
 static void what_the_record_says_of_its_pod_is_copied(void **state)
 {
     (void)state;
@@ -132,6 +145,7 @@ int main(void)
         UNIT(one_pod_runs_without_rights_on_its_node),
         UNIT(the_port_follows_the_address_of_metrics),
         UNIT(files_come_from_secrets_by_one_volume),
+        UNIT(no_argument_becomes_the_value_of_a_variable),
         UNIT(what_the_record_says_of_its_pod_is_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

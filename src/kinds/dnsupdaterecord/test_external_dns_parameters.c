@@ -22,7 +22,7 @@ static const struct {
     {"aws-assume-role", "aws", "'arn:aws:iam::1:role/x'", "--aws-assume-role=arn:aws:iam::1:role/x",
      "'role'", "\"role\" must be an ARN"},
     {"aws-zone-tags", "aws", "'a=b, c=d'", "--aws-zone-tags=a=b --aws-zone-tags=c=d", "[1]",
-     "expected texts in the list, found number"},
+     "expected texts in the list, found a number"},
     {"aws-batch-change-size", "aws", "1000", "--aws-batch-change-size=1000", "0",
      "must be between 1 and"},
     {"aws-api-retries", "aws-sd", "0", "--aws-api-retries=0", "-1", "must be between 0 and"},

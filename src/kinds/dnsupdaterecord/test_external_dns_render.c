@@ -155,6 +155,7 @@ static void the_owner_is_made_unless_one_is_given(void **state)
         {WITH("'txt-owner-id':'default'"), "signpost-edge-shop-public-dns-b11d8e2a"},
         {WITH("'txt-owner-id':'mine'"), "mine"},
         {"'adoptOwner':'default'", "default"},
+        {"'adoptOwner':'a'," WITH("'txt-owner-id':'default'"), "a"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         check_holds(args_of(record_with("aws", NULL, NULL, rows[i].fields)),
@@ -172,6 +173,9 @@ static void what_is_pinned_stays_whatever_the_record_says(void **state)
     assert_true(external_dns_pinned_read(arena, text_of(json), &read));
     assert_true(text_is(read.txt_prefix, "p-"));
     assert_false(external_dns_pinned_read(arena, TEXT("old"), &read));
+    json = external_dns_pinned_write(arena, &(struct external_dns_pinned){.owner_id = TEXT("x")});
+    check_holds(json, "\"txt-prefix\":\"\"");
+    json = external_dns_pinned_write(arena, &pinned);
     struct value *object = record_with("aws", "txt-prefix", "'new'", NULL);
     value_set(value_put(arena, object, "metadata.annotations", value_make(arena, VALUE_MAP)),
               TEXT(PINNED_ANNOTATION), value_make_text(arena, text_of(json)));
