@@ -103,7 +103,7 @@ static const struct field fields[] = {
 
 static const struct kind_column columns[] = {
     {"Namespace", "string", ".spec.namespace", 0},
-    {"Clusters", "string", ".spec.clusterReferences[*].cluster", 0},
+    {"Description", "string", ".spec.description", 1},
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
