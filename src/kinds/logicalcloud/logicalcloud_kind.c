@@ -102,7 +102,7 @@ static const struct field fields[] = {
 };
 
 static const struct kind_column columns[] = {
-    {"Namespace", "string", ".spec.namespace", 0},
+    {"Cloud-Namespace", "string", ".spec.namespace", 0},
     {"Description", "string", ".spec.description", 1},
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
