@@ -11,6 +11,7 @@ struct emco_metadata emco_metadata_decode(const struct value *map)
         .description = value_text_at(map, "description"),
         .user_data1 = value_text_at(map, "userData1"),
         .user_data2 = value_text_at(map, "userData2"),
+        .tree = map,
     };
 }
 

@@ -15,6 +15,7 @@ struct emco_metadata {
     struct text description; // as are those below: absent when not given
     struct text user_data1;
     struct text user_data2;
+    const struct value *tree; // the map with all its members, for who gives it back as it was
 };
 // Of a map of the list of a parent, such as a set of keys and values. Texts are borrowed.
 struct emco_metadata emco_metadata_decode(const struct value *map);

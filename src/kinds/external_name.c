@@ -23,14 +23,49 @@ static bool check_label(const uint8_t *label, bool is_first, struct error *err)
     return true;
 }
 
+static bool has_other_scripts(struct text label)
+{
+    for (size_t i = 0; i < label.len; i++)
+        if ((uint8_t)label.at[i] >= 0x80)
+            return true;
+    return false;
+}
+
+// As it is written; what a label of another script becomes may still be too long.
+static bool check_written(struct text label, struct error *err)
+{
+    if (!label.len)
+        return error_set(err, FAULT_SPEC, REASON, "it has an empty label: remove a dot");
+    if (label.len > DNAME_LABEL_MAX && !has_other_scripts(label))
+        return error_set(err, FAULT_SPEC, REASON, "a label has %zu octets: at most %d are allowed",
+                         label.len, DNAME_LABEL_MAX);
+    return true;
+}
+
+static bool check_labels_written(struct text name, struct error *err)
+{
+    struct text rest = name;
+    struct text label;
+    if (name.len > EXTERNAL_NAME_MAX && !has_other_scripts(name))
+        return error_set(err, FAULT_SPEC, REASON, "it has %zu octets: at most %d are allowed",
+                         name.len, EXTERNAL_NAME_MAX);
+    while (text_cut(&rest, '.', &label))
+        if (!check_written(label, err))
+            return false;
+    return true;
+}
+
 static bool read_name(struct text name, uint8_t octets[DNAME_MAX], struct dname *out,
                       struct error *err)
 {
     static const struct dname root = {(const uint8_t *)"", 1};
     struct error cause;
-    if (!name.len || text_is(name, ".") || text_is(name, "@"))
+    struct text bare = {name.at, name.len - text_ends(name, ".")};
+    if (!bare.len || text_is(bare, "@"))
         return error_set(err, FAULT_SPEC, REASON, "it has no label: give a full name");
-    if (!dname_read(name, &root, DNAME_OF_OBJECT, octets, out, &cause))
+    if (!check_labels_written(bare, err))
+        return false;
+    if (!dname_read(bare, &root, DNAME_OF_OBJECT, octets, out, &cause))
         return error_set(err, FAULT_SPEC, REASON, "it is no name of a host: %s", cause.text);
     return true;
 }

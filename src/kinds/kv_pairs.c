@@ -94,7 +94,7 @@ static struct kv_record read_record(struct arena *arena, const struct kv_pair *p
     AUTO_BUFFER key = {0};
     text_clean(&key, pair->key, KV_KEY_MAX);
     struct kv_record record = {.where = arena_printf(arena, KV_RECORD_LIST " kv[%zu] %.*s",
-                                                     pair->index, (int)key.len, key.at)};
+                                                     pair->index, TEXT_ARGS(buffer_text(&key)))};
     if (!pair->value.at)
         record.fault = KV_NOT_TEXT;
     else if (!read_names(pair->value, project, &record))

@@ -53,11 +53,12 @@ static void texts_for_people_are_read_from_the_spec(void **state)
     (void)state;
     struct emco_metadata metadata = emco_object_metadata(
         quote(arena, "{'metadata':{'name':'a'},'spec':{'description':'d','userData1':'1',"
-                     "'userData2':7}}"));
+                     "'userData2':7,'extra':{'level':'1'}}}"));
     assert_true(text_is(metadata.name, "a"));
     assert_true(text_is(metadata.description, "d"));
     assert_true(text_is(metadata.user_data1, "1"));
     assert_null(metadata.user_data2.at);
+    assert_true(text_is(value_text_at(metadata.tree, "extra.level"), "1"));
 }
 
 int main(void)

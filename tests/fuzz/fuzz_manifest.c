@@ -1,9 +1,16 @@
 #include "base/must.h"
+#include "kinds/clusterprovider/clusterprovider_kind.h"
 #include "kinds/dnsclass/dnsclass.h"
+#include "kinds/dnsendpoint/dnsendpoint_kind.h"
+#include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsrecord/dnsrecord.h"
+#include "kinds/edgecluster/edgecluster_kind.h"
+#include "kinds/external_name.h"
 #include "kinds/kinds.h"
+#include "kinds/logicalcloud/logicalcloud_kind.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/secret/secret_kind.h"
+#include "kinds/trafficgroupintent/trafficgroupintent_kind.h"
 #include "kinds/zone/zone_kind.h"
 #include "kinds/zonefile/zonefile_kind.h"
 #include "store/object.h"
@@ -87,6 +94,73 @@ static void check_zonefile(struct arena *arena, const struct object *object)
     must(zonefile_status_encode(arena, &status)->count > 0);
 }
 
+static void check_sets(struct arena *arena, const struct kv_sets *sets)
+{
+    size_t count;
+    const struct kv_record *records = kv_record_list(arena, sets, TEXT("project"), &count);
+    for (size_t i = 0; i < count; i++)
+        must(records[i].where && !records[i].fault == (records[i].record.len > 0));
+}
+
+static void check_cloud(struct arena *arena, const struct object *object)
+{
+    struct logicalcloud cloud;
+    logicalcloud_unpack(arena, object_spec(object), &cloud);
+    check_sets(arena, &cloud.kv);
+}
+
+static void check_cluster(struct arena *arena, const struct object *object)
+{
+    struct edgecluster cluster;
+    edgecluster_unpack(arena, object_spec(object), &cluster);
+    must(cluster.provider.len && cluster.metadata.name.len);
+    check_sets(arena, &cluster.kv);
+}
+
+static void check_intent(struct arena *arena, const struct object *object)
+{
+    struct trafficgroupintent intent;
+    trafficgroupintent_unpack(arena, object_spec(object), &intent);
+    for (size_t i = 0; i < intent.inbound_count; i++) {
+        struct error err = {0};
+        AUTO_BUFFER name = {0};
+        bool is_name = external_name_write(&name, intent.inbound[i].external_name, &err);
+        must(is_name ? name.len <= EXTERNAL_NAME_MAX : err.text[0] != '\0');
+    }
+}
+
+static void check_publication(struct arena *arena, const struct object *object)
+{
+    struct dnspublication publication;
+    struct dnspublication_status status;
+    dnspublication_unpack(arena, object_spec(object), object_managed(object), &publication,
+                          &status);
+    must(publication.logical_cloud.len && publication.hold_down_ms >= -1);
+    must(dnspublication_status_encode(arena, &status)->count > 0);
+}
+
+static void check_endpoint(struct arena *arena, const struct object *object)
+{
+    struct dnsendpoint endpoint;
+    dnsendpoint_unpack(arena, object_spec(object), &endpoint);
+    must(dnsendpoint_encode(arena, endpoint.endpoints, endpoint.count)->count > 0);
+}
+
+static void check_provider(struct arena *arena, const struct object *object)
+{
+    must(clusterprovider_unpack(arena, object_spec(object)).name.len);
+}
+
+static const struct {
+    const struct kind *kind;
+    void (*check)(struct arena *arena, const struct object *object);
+} checks[] = {
+    {&zonefile_kind, check_zonefile},          {&logicalcloud_kind, check_cloud},
+    {&edgecluster_kind, check_cluster},        {&trafficgroupintent_kind, check_intent},
+    {&dnspublication_kind, check_publication}, {&dnsendpoint_kind, check_endpoint},
+    {&clusterprovider_kind, check_provider},
+};
+
 static void check_stored(struct arena *arena, const struct kind *kind, const struct value *tree)
 {
     struct object *object = object_new(kind, DNSRECORD_FINALIZER, tree);
@@ -99,8 +173,9 @@ static void check_stored(struct arena *arena, const struct kind *kind, const str
         check_zone_record(arena, tree, object);
     if (kind == &zone_kind)
         check_zone(arena, tree, object);
-    if (kind == &zonefile_kind)
-        check_zonefile(arena, object);
+    for (size_t i = 0; i < COUNT_OF(checks); i++)
+        if (kind == checks[i].kind)
+            checks[i].check(arena, object);
     if (kind == &secret_kind)
         secret_unref(secret_kind_get(object_spec(object), TEXT("hmac")));
     object_unref(object);

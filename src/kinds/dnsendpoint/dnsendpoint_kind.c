@@ -1,6 +1,7 @@
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 
 #include "base/labels.h"
+#include "kinds/group.h"
 #include "kinds/tree_body.h"
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -41,6 +42,7 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
     labels_pack(object, out);
     pack_signed(out, value_int_at(object, "metadata.generation", 0));
     pack_signed(out, value_int_at(object, "status.observedGeneration", 0));
+    text_map_pack_of(out, value_at(object, "metadata.annotations", NULL), DNS_GROUP);
     tree_pack(out, value_list_at(object, "spec.endpoints"));
 }
 
@@ -50,6 +52,7 @@ void dnsendpoint_unpack(struct arena *arena, struct text spec, struct dnsendpoin
     labels_skip(&in);
     *out = (struct dnsendpoint){.generation = unpack_signed(&in)};
     out->observed_generation = unpack_signed(&in);
+    out->annotations = text_map_unpack(arena, &in, &out->annotation_count);
     const struct value *list = tree_unpack(arena, &in);
     struct endpoint *endpoints = arena_new_array(arena, struct endpoint, value_count(list) + 1);
     value_each (map, list)

@@ -25,6 +25,8 @@ struct endpoint {
 struct dnsendpoint {
     const struct endpoint *endpoints;
     size_t count;
+    const struct text_pair *annotations; // those of our group
+    size_t annotation_count;
     int64_t generation;
     int64_t observed_generation; // external-dns has read that, whatever it made of it; 0: none yet
 };

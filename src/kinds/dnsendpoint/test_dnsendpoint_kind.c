@@ -11,7 +11,8 @@
 #include "kinds/test_manifest.h"
 
 static const char whole[] =
-    "{'metadata':{'generation':3,'labels':{'a':'b'}},'spec':{'endpoints':[{'dnsName':"
+    "{'metadata':{'generation':3,'labels':{'a':'b'},'annotations':{'dns.homelab.mortenolsen.pro/"
+    "project':'Shop','a/b':'c'}},'spec':{'endpoints':[{'dnsName':"
     "'www.example.org','recordType':'A','targets':['192.0.2.1','192.0.2.2'],'recordTTL':60,"
     "'setIdentifier':'east','providerSpecific':[{'name':'aws/weight','value':'10'}],'labels':{}},"
     "{'dnsName':'b.example.org','recordType':'CNAME','targets':['c.example.']}]},'status':{"
@@ -24,6 +25,8 @@ static void endpoints_survive_packing(void **state)
     struct text body = spec_body_of(&dnsendpoint_kind, whole);
     dnsendpoint_unpack(arena, body, &found);
     assert_true(labels_match("a=b", body));
+    assert_int_equal(found.annotation_count, 1);
+    assert_true(text_is(found.annotations[0].value, "Shop"));
     assert_int_equal(found.generation, 3);
     assert_int_equal(found.observed_generation, 2);
     assert_int_equal(found.count, 2);

@@ -207,7 +207,7 @@ static const struct field fields[] = {
     {.path = NAMES ".reason", .type = FIELD_TEXT, .max = 64, .doc = "Why, as one word."},
     {.path = NAMES ".message",
      .type = FIELD_TEXT,
-     .max = CONDITION_TEXT_MAX,
+     .max = DNSPUBLICATION_MESSAGE_MAX,
      .doc = "Why, and what to do, for people."},
     {.path = NAMES ".since",
      .type = FIELD_TEXT,

@@ -15,8 +15,9 @@
 extern const struct kind dnspublication_kind;
 
 enum {
-    DNSPUBLICATION_NAMES_MAX = 500,  // in the status
-    DNSPUBLICATION_TARGETS_MAX = 16, // of a name there
+    DNSPUBLICATION_NAMES_MAX = 500,   // in the status
+    DNSPUBLICATION_TARGETS_MAX = 16,  // of a name there
+    DNSPUBLICATION_MESSAGE_MAX = 256, // octets, of a name there
     DNSPUBLICATION_PLACEMENTS_MAX = 256,
     DNSPUBLICATION_CLUSTERS_MAX = 512, // of a placement
 };

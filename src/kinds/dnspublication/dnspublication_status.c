@@ -35,7 +35,7 @@ static struct value *encode_targets(struct arena *arena, const struct published_
 static void put_message(struct arena *arena, struct value *map, const char *message)
 {
     AUTO_BUFFER clean = {0};
-    text_clean(&clean, text_of(message), CONDITION_TEXT_MAX);
+    text_clean(&clean, text_of(message), DNSPUBLICATION_MESSAGE_MAX);
     value_put_text(arena, map, "message", arena_copy(arena, buffer_text(&clean).at, clean.len));
 }
 

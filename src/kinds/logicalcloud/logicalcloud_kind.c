@@ -102,8 +102,8 @@ static const struct field fields[] = {
 };
 
 static const struct kind_column columns[] = {
-    {"Namespace", "string", ".spec.namespace", 0},
-    {"Clusters", "string", ".spec.clusterReferences[*].cluster", 0},
+    {"Cloud-Namespace", "string", ".spec.namespace", 0},
+    {"Description", "string", ".spec.description", 1},
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 

@@ -87,8 +87,8 @@ static void an_entry_with_a_bad_name_is_warned_of_alone(void **state)
     (void)state;
     assert_findings(&trafficgroupintent_kind,
                     intent_of(",'externalSupport':true,'externalName':'a..b'"), FINDING_WARNING,
-                    "spec.inbound[0].externalName: it is no name of a host: segment is an empty "
-                    "string: this entry is not published");
+                    "spec.inbound[0].externalName: this entry is not published: it has an empty "
+                    "label: remove a dot");
     assert_findings(&trafficgroupintent_kind, intent_of(",'externalSupport':true"), FINDING_WARNING,
                     "spec.inbound[0].externalName: without it nothing is published for "
                     "externalSupport");

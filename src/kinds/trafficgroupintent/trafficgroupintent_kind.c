@@ -131,7 +131,7 @@ static void check_external_name(const struct inbound_intent *intent, const char 
         findings_add_at(findings, FINDING_WARNING, at,
                         "without it nothing is published for externalSupport");
     if (intent->external_name.len && !external_name_write(&name, intent->external_name, &err))
-        findings_add_at(findings, FINDING_WARNING, at, "%s: this entry is not published", err.text);
+        findings_add_at(findings, FINDING_WARNING, at, "this entry is not published: %s", err.text);
 }
 
 static void check_inbound(const struct value *map, size_t index, struct findings *findings)
@@ -234,7 +234,7 @@ static const struct kind_column columns[] = {
     {"App", "string", ".spec.compositeApp", 0},
     {"Version", "string", ".spec.version", 0},
     {"Group", "string", ".spec.deploymentIntentGroup", 0},
-    {"Names", "string", ".spec.inbound[*].externalName", 1},
+    {"Description", "string", ".spec.description", 1},
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
