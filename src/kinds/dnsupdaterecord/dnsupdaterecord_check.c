@@ -4,6 +4,7 @@
 
 #include "kinds/dnsupdaterecord/dnsupdaterecord_body.h"
 #include "kinds/dnsupdaterecord/external_dns_private.h"
+#include "kinds/emco_metadata.h"
 
 enum { ENTRIES_MAX = 256, SHOWN_MAX = 64 };
 
@@ -185,6 +186,7 @@ static void check_pinned(const struct value *object, const struct update_record 
 void update_record_validate(const struct value *object, struct findings *findings)
 {
     struct update_record record;
+    emco_check_name(object, NULL, 0, findings);
     update_record_decode(findings->arena, object, findings, &record);
     check_pinned(object, &record, findings);
     update_record_check(&record, update_record_minor(&record, (struct text){0}), findings);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "kinds/dnsupdaterecord/test_record.h"
+#include "kinds/emco_name.h"
 
 #define PARAMETERS_AT "spec.external-dns-parameters."
 
@@ -379,6 +380,16 @@ static void the_schema_is_written_with_all_parameters(void **state)
         check_holds(crd.at, arena_printf(arena, " %s:\n", external_dns_parameters[i].name));
 }
 
+static void the_objects_name_is_made_of_that_of_emco(void **state)
+{
+    (void)state;
+    struct value *object = record_with("aws", NULL, NULL, NULL);
+    value_put_text(arena, object, "metadata.annotations[" EMCO_NAME_ANNOTATION "]", "A_b.C");
+    check_holds(errors_of(object), "metadata.name: must be a-b-c-cec53d90");
+    value_put_text(arena, object, "metadata.name", "a-b-c-cec53d90");
+    assert_string_equal(errors_of(object), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +406,7 @@ int main(void)
         UNIT(a_status_is_what_its_schema_allows),
         UNIT(a_summary_is_one_line),
         UNIT(the_schema_is_written_with_all_parameters),
+        UNIT(the_objects_name_is_made_of_that_of_emco),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
