@@ -241,21 +241,11 @@ static void take_document(void *context, struct arena *arena, struct document *d
 
 static void check_file(struct check *check, const struct manifest_file *file)
 {
-    AUTO_BUFFER content = {0};
-    struct error err;
     size_t before = check->object_count + check->skipped_count;
-    if (!manifest_files_read(&check->files, file, &content))
-        return;
     check->path = file->shown;
-    const struct document_source source = {.path = file->shown,
-                                           .text = buffer_text(&content),
-                                           .kinds = check->kinds,
-                                           .kind_count = check->kind_count,
-                                           .patterns = check->patterns,
-                                           .is_draft = true};
-    if (!documents_read(&source, take_document, check, &err))
-        manifest_files_report_syntax(&check->files, file->shown, &err);
-    else if (before == check->object_count + check->skipped_count)
+    if (manifest_files_read_documents(&check->files, file, check->kinds, check->kind_count,
+                                      check->patterns, take_document, check) &&
+        before == check->object_count + check->skipped_count)
         report_add(&check->report, REPORT_WARNING, (struct spot){file->shown, 1, 1},
                    "the file holds no object");
 }

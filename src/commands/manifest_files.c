@@ -184,6 +184,35 @@ void manifest_files_report_syntax(struct manifest_files *files, const char *path
     report_add(files->report, REPORT_ERROR, place, "%.*s", TEXT_ARGS(rest));
 }
 
+void manifest_files_report_broken(struct manifest_files *files, const char *path,
+                                  const struct document *document)
+{
+    struct error err;
+    error_set(&err, FAULT_SPEC, "", "%s", document->fault);
+    manifest_files_report_syntax(files, path, &err);
+}
+
+bool manifest_files_read_documents(struct manifest_files *files, const struct manifest_file *file,
+                                   const struct kind *const *wanted, size_t wanted_count,
+                                   struct kind_patterns *patterns, document_call *call,
+                                   void *context)
+{
+    AUTO_BUFFER content = {0};
+    struct error err;
+    if (!manifest_files_read(files, file, &content))
+        return false;
+    const struct document_source source = {.path = file->shown,
+                                           .text = buffer_text(&content),
+                                           .kinds = wanted,
+                                           .kind_count = wanted_count,
+                                           .patterns = patterns,
+                                           .is_draft = true};
+    if (documents_read(&source, call, context, &err))
+        return true;
+    manifest_files_report_syntax(files, file->shown, &err);
+    return false;
+}
+
 const char *manifest_fault_text(const char *path, const char *fault, uint32_t line, uint32_t column)
 {
     AUTO_BUFFER prefix = {0};

@@ -5,6 +5,7 @@
 #include "commands/check_set.h"
 #include "commands/option.h"
 #include "commands/report.h"
+#include "store/folder/document.h"
 
 // The manifests that a command was given as files and folders: each file once, folders read as
 // `signpost run` reads them.
@@ -40,6 +41,15 @@ void manifest_files_sort(struct manifest_files *files);
 // Reads one; false: told on stderr and counted.
 bool manifest_files_read(struct manifest_files *files, const struct manifest_file *file,
                          struct buffer *out);
+// Reads one and calls `call` for each of its documents; `wanted` are the kinds that are
+// looked for. False: it cannot be read, or not to its end, which is told.
+bool manifest_files_read_documents(struct manifest_files *files, const struct manifest_file *file,
+                                   const struct kind *const *wanted, size_t wanted_count,
+                                   struct kind_patterns *patterns, document_call *call,
+                                   void *context);
+// What is wrong with a broken document as a finding: "web.yaml:7:3: text".
+void manifest_files_report_broken(struct manifest_files *files, const char *path,
+                                  const struct document *document);
 // An error of documents_read as a finding: "web.yaml:7:3: text".
 void manifest_files_report_syntax(struct manifest_files *files, const char *path,
                                   const struct error *err);

@@ -53,34 +53,13 @@ static void take_namespace(struct rendering *rendering, const struct document *d
 static void take_document(void *context, struct arena *arena, struct document *document)
 {
     struct rendering *rendering = context;
-    struct error err;
     (void)arena;
-    if (document->state == DOCUMENT_BROKEN && document->kind == &dnsupdaterecord_kind) {
-        (void)error_set(&err, FAULT_SPEC, "", "%s", document->fault);
-        manifest_files_report_syntax(&rendering->files, rendering->path, &err);
-    } else if (document->state == DOCUMENT_GOOD && document->kind == &dnsupdaterecord_kind) {
+    if (document->state == DOCUMENT_BROKEN && document->kind == &dnsupdaterecord_kind)
+        manifest_files_report_broken(&rendering->files, rendering->path, document);
+    else if (document->state == DOCUMENT_GOOD && document->kind == &dnsupdaterecord_kind)
         take_record(rendering, document);
-    } else if (document->state == DOCUMENT_GOOD && document->kind == &namespace_kind) {
+    else if (document->state == DOCUMENT_GOOD && document->kind == &namespace_kind)
         take_namespace(rendering, document);
-    }
-}
-
-static void read_file(struct rendering *rendering, const struct manifest_file *file,
-                      struct kind_patterns *patterns)
-{
-    AUTO_BUFFER content = {0};
-    struct error err;
-    if (!manifest_files_read(&rendering->files, file, &content))
-        return;
-    rendering->path = file->shown;
-    const struct document_source source = {.path = file->shown,
-                                           .text = buffer_text(&content),
-                                           .kinds = kinds,
-                                           .kind_count = kind_count,
-                                           .patterns = patterns,
-                                           .is_draft = true};
-    if (!documents_read(&source, take_document, rendering, &err))
-        manifest_files_report_syntax(&rendering->files, file->shown, &err);
 }
 
 static void read_all(struct rendering *rendering)
@@ -90,8 +69,11 @@ static void read_all(struct rendering *rendering)
     for (size_t i = 0; i < invocation->argument_count; i++)
         manifest_files_add(&rendering->files, invocation->arguments[i]);
     manifest_files_sort(&rendering->files);
-    for (size_t i = 0; i < rendering->files.count; i++)
-        read_file(rendering, &rendering->files.items[i], patterns);
+    for (size_t i = 0; i < rendering->files.count; i++) {
+        rendering->path = rendering->files.items[i].shown;
+        manifest_files_read_documents(&rendering->files, &rendering->files.items[i], kinds,
+                                      kind_count, patterns, take_document, rendering);
+    }
 }
 
 // ---- one record ---------------------------------------------------------------------------------

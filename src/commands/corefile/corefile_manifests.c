@@ -60,34 +60,13 @@ static void take_config_map(struct reading *reading, const struct document *docu
 static void take_document(void *context, struct arena *arena, struct document *document)
 {
     struct reading *reading = context;
-    struct error err;
     (void)arena;
-    if (document->state == DOCUMENT_BROKEN && document->kind == &dns_kind) {
-        (void)error_set(&err, FAULT_SPEC, "", "%s", document->fault);
-        manifest_files_report_syntax(reading->files, reading->path, &err);
-    } else if (document->state == DOCUMENT_GOOD && document->kind == &dns_kind) {
+    if (document->state == DOCUMENT_BROKEN && document->kind == &dns_kind)
+        manifest_files_report_broken(reading->files, reading->path, document);
+    else if (document->state == DOCUMENT_GOOD && document->kind == &dns_kind)
         take_object(reading, document);
-    } else if (document->state == DOCUMENT_GOOD && document->kind == &config_map_kind) {
+    else if (document->state == DOCUMENT_GOOD && document->kind == &config_map_kind)
         take_config_map(reading, document);
-    }
-}
-
-static void read_file(struct reading *reading, const struct manifest_file *file,
-                      struct kind_patterns *patterns)
-{
-    AUTO_BUFFER content = {0};
-    struct error err;
-    if (!manifest_files_read(reading->files, file, &content))
-        return;
-    reading->path = file->shown;
-    const struct document_source source = {.path = file->shown,
-                                           .text = buffer_text(&content),
-                                           .kinds = kinds,
-                                           .kind_count = kind_count,
-                                           .patterns = patterns,
-                                           .is_draft = true};
-    if (!documents_read(&source, take_document, reading, &err))
-        manifest_files_report_syntax(reading->files, file->shown, &err);
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -130,8 +109,11 @@ void corefile_manifests_read(struct corefile_manifests *manifests, const char *c
     for (size_t i = 0; i < count; i++)
         manifest_files_add(&files, paths[i]);
     manifest_files_sort(&files);
-    for (size_t i = 0; i < files.count; i++)
-        read_file(&reading, &files.items[i], patterns);
+    for (size_t i = 0; i < files.count; i++) {
+        reading.path = files.items[i].shown;
+        manifest_files_read_documents(&files, &files.items[i], kinds, kind_count, patterns,
+                                      take_document, &reading);
+    }
     put_in_order(&reading);
     manifests->unreadable_count = files.unreadable_count;
     free(reading.entries);

@@ -88,14 +88,6 @@ static bool is_first(struct zone_manifests *zones, const struct document *docume
     return !first;
 }
 
-// Its fault says the place.
-static void report_broken(struct zone_manifests *zones, const struct document *document)
-{
-    struct error err;
-    error_set(&err, FAULT_SPEC, "", "%s", document->fault);
-    manifest_files_report_syntax(&zones->files, zones->path, &err);
-}
-
 static void date(const struct zone_manifests *zones, struct arena *arena, struct document *document)
 {
     const struct object_ref_key key = {document->kind, document->namespace_, document->name};
@@ -111,28 +103,11 @@ static void take_document(void *context, struct arena *arena, struct document *d
     if (document->state == DOCUMENT_UNKNOWN || (document->kind && !is_ours(document->kind)))
         return;
     if (document->state == DOCUMENT_BROKEN || !document->kind)
-        report_broken(zones, document);
+        manifest_files_report_broken(&zones->files, zones->path, document);
     else if (is_first(zones, document)) {
         date(zones, arena, document);
         zone_manifests_put(zones, document, zones->path);
     }
-}
-
-static void read_file(struct zone_manifests *zones, const struct manifest_file *file)
-{
-    AUTO_BUFFER content = {0};
-    struct error err;
-    if (!manifest_files_read(&zones->files, file, &content))
-        return;
-    zones->path = file->shown;
-    const struct document_source source = {.path = file->shown,
-                                           .text = buffer_text(&content),
-                                           .kinds = kinds,
-                                           .kind_count = kind_count,
-                                           .patterns = zones->patterns,
-                                           .is_draft = true};
-    if (!documents_read(&source, take_document, zones, &err))
-        manifest_files_report_syntax(&zones->files, file->shown, &err);
 }
 
 void zone_manifests_date(struct zone_manifests *zones, const struct zone_ages *ages)
@@ -145,8 +120,11 @@ size_t zone_manifests_read(struct zone_manifests *zones, const char *const *path
     for (size_t i = 0; i < count; i++)
         manifest_files_add(&zones->files, paths[i]);
     manifest_files_sort(&zones->files);
-    for (size_t i = 0; i < zones->files.count; i++)
-        read_file(zones, &zones->files.items[i]);
+    for (size_t i = 0; i < zones->files.count; i++) {
+        zones->path = zones->files.items[i].shown;
+        manifest_files_read_documents(&zones->files, &zones->files.items[i], kinds, kind_count,
+                                      zones->patterns, take_document, zones);
+    }
     return zones->files.unreadable_count;
 }
 
