@@ -17,7 +17,8 @@ static const char *const annotations[] = {"name", NULL};
 static struct text load_balancer_of(const struct value *map)
 {
     struct text address = value_text_at(map, "loadBalancerIP");
-    return text_is(address, "0.0.0.0") || !address.len ? (struct text){0} : address;
+    bool is_given = address.len && !text_is(address, "0.0.0.0");
+    return is_given ? address : (struct text){0};
 }
 
 static void decode_references(struct arena *arena, const struct value *list,
