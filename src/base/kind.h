@@ -138,9 +138,9 @@ struct kind {
     // Foreign: what runs is looked at, and no manifest is judged. `check` passes over documents of
     // the kind, and a folder has them only where an enabled controller reads it.
     bool is_observed;
-    // The API is that of another operator, which may have brought its own CRD: ours is printed only
-    // for those who name a controller that reads the kind.
-    bool is_borrowed;
+    // Its CRD is printed only for those who name a controller that reads the kind: the API is that
+    // of another operator, which may have brought its own CRD, or few people need it.
+    bool is_on_request;
     bool is_complete; // foreign, but the table has all fields: unknown ones are refused
     // Foreign: annotations that begin so are meant for us ("pihole.io/"). Admission warns of what
     // is wrong in them and denies nothing. NULL: there are none.

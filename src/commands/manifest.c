@@ -57,7 +57,7 @@ void manifest_write_crds(const struct manifest *manifest)
 {
     bool is_all = !option_is_set(manifest->invocation, "controllers");
     for (size_t i = 0; i < kind_count; i++)
-        if (!kinds[i]->is_foreign && ((is_all && !kinds[i]->is_borrowed) ||
+        if (!kinds[i]->is_foreign && ((is_all && !kinds[i]->is_on_request) ||
                                       enabled_controllers_reads(&manifest->controllers, kinds[i])))
             kind_write_crd(manifest->out, kinds[i]);
 }
