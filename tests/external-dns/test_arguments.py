@@ -17,14 +17,12 @@ NOWHERE = "/nowhere/kubeconfig"
 LEAST = 300
 
 
-def rendered(folder, version):
+def render(path, version):
     """{name of a record: its container}, of those that have no error."""
-    path = folder / "records.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": all_records()}))
     result = subprocess.run([SIGNPOST, "render", "--owner-id", "1a2b3c4d", "--external-dns-image",
                              "external-dns:x", "--external-dns-version", version, path],
                             capture_output=True, text=True, check=False, timeout=600)
-    assert result.returncode == 1, result.stderr[-2000:]
+    assert result.returncode in (0, 1), result.stderr[-2000:]
     deployments = [document for document in yaml.load_all(result.stdout, yaml.CSafeLoader)
                    if document["kind"] == "Deployment"]
     return {item["metadata"]["labels"]["app.kubernetes.io/instance"].rsplit("-", 1)[0]:
@@ -54,7 +52,9 @@ def verdict(program, container):
 
 @pytest.fixture(scope="module")
 def containers(external_dns, tmp_path_factory):
-    return rendered(tmp_path_factory.mktemp("records"), external_dns[0])
+    path = tmp_path_factory.mktemp("records") / "records.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": all_records()}))
+    return render(path, external_dns[0])
 
 
 def test_every_vector_is_taken(external_dns, containers):
@@ -79,3 +79,34 @@ def test_no_secret_is_an_argument(containers):
         assert not [argument for argument in container["args"] if "tsig-secret=" in argument]
         for entry in container.get("env", []):
             assert ("value" in entry) != ("valueFrom" in entry)
+
+
+def imported(folder, deployment):
+    """The record that `signpost import` makes of a Deployment, or None where it is not all said."""
+    path = folder / "deployment.yaml"
+    path.write_text(json.dumps(deployment))
+    result = subprocess.run([SIGNPOST, "import", "external-dns", path], capture_output=True,
+                            text=True, check=False, timeout=60)
+    return yaml.load(result.stdout, yaml.CSafeLoader) if result.returncode == 0 else None
+
+
+def test_what_is_rendered_is_imported_as_it_was(external_dns, containers, tmp_path):
+    version, _ = external_dns
+    arguments = {}
+    for name, container in containers.items():
+        deployment = {"kind": "Deployment", "metadata": {"name": name, "namespace": "edge-shop"},
+                      "spec": {"template": {"spec": {"containers": [
+                          {**container, "image": f"external-dns:{version}"}]}}}}
+        record = imported(tmp_path, deployment)
+        if record:
+            record["spec"]["version"] = version
+            arguments[name] = (container["args"], record)
+    path = tmp_path / "records.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List",
+                                "items": [record for _, record in arguments.values()]}))
+    again = render(path, version)
+    label = re.compile(r"^--label-filter=.*")
+    for name, (before, _) in arguments.items():
+        after = again[name]["args"]
+        assert [label.sub("", word) for word in after] == [label.sub("", word) for word in before]
+    assert len(arguments) >= LEAST / 3

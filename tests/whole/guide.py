@@ -20,7 +20,7 @@ from harness import wait_until
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"# ([\w./-]+)")
 LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|apply .*--dry-run=server)|curl|grep|k?dig"
-                   r"|signpost (check|render|status|zone|corefile)"
+                   r"|signpost (check|import|render|status|zone|corefile)"
                    r"|(for .*; do|done)$")
 REFUSED = re.compile(r"^(Error from server|error:|The request is invalid)"
                      r"|(?:objects?|files?): .*\b([1-9]\d* errors?,|\d+ ready, [1-9]\d* not)", re.M)
