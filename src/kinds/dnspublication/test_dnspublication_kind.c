@@ -74,8 +74,7 @@ static void each_rule_has_its_words(void **state)
         {",'holdDown':'-1h'", "spec.holdDown: must not be negative"},
         {",'desired':'Gone'", "spec.desired must be Created, Instantiated or Terminated"},
         {",'update':-1", "spec.update: must be at least 0"},
-        {",'placement':[{'app':'front','clusters':[]}]",
-         "spec.placement[0].clusters is required"},
+        {",'placement':[{'app':'front','clusters':[]}]", "spec.placement[0].clusters is required"},
         {",'shareGroup':''", "spec.shareGroup cannot be empty"},
         {",'compositeProfile':'-'",
          "spec.compositeProfile: must match ^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"},
@@ -216,7 +215,8 @@ static void it_is_over_when_nothing_is_published_nor_meant_to_be(void **state)
     } cases[] = {
         {"Created", "Created", true},          {"Terminated", "Terminated", true},
         {"Terminated", "Terminating", false},  {"Instantiated", "Instantiated", false},
-        {"Instantiated", "Terminated", false},
+        {"Instantiated", "Terminated", false}, {"Created", "Approved", true},
+        {"Instantiated", "Approved", false},   {"Created", "Terminating", false},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
