@@ -263,12 +263,6 @@ static const struct kind_column columns[] = {
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
-static void write_summary(const struct value *object, struct buffer *out)
-{
-    buffer_printf(out, "%zu services of %.*s", value_count(value_list_at(object, "spec.inbound")),
-                  TEXT_ARGS(value_text_at(object, "spec.deploymentIntentGroup")));
-}
-
 const struct kind trafficgroupintent_kind = {
     .group = DNS_GROUP,
     .version = "v1alpha1",
@@ -288,5 +282,4 @@ const struct kind trafficgroupintent_kind = {
     .pack_spec = object_tree_pack,
     .validate = validate,
     .has_secret = has_secret,
-    .write_summary = write_summary,
 };
