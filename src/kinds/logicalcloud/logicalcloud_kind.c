@@ -103,7 +103,6 @@ static const struct field fields[] = {
 
 static const struct kind_column columns[] = {
     {"Namespace", "string", ".spec.namespace", 0},
-    {"Clusters", "string", ".spec.clusterReferences[*].cluster", 0},
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 

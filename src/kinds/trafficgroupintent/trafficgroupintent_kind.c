@@ -259,7 +259,6 @@ static const struct kind_column columns[] = {
     {"App", "string", ".spec.compositeApp", 0},
     {"Version", "string", ".spec.version", 0},
     {"Group", "string", ".spec.deploymentIntentGroup", 0},
-    {"Names", "string", ".spec.inbound[*].externalName", 1},
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
