@@ -1,5 +1,6 @@
 #include "base/value.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,6 +9,8 @@
 
 const struct value_limits value_manifest_limits = {.octets = 16u << 20, .depth = 64, .aliases = 64};
 const struct value_limits value_reply_limits = {.octets = 1u << 20, .depth = 16};
+const struct value_limits value_own_limits = {
+    .octets = SIZE_MAX, .depth = VALUE_DEPTH_MAX, .nodes = UINT_MAX};
 
 const char *value_type_name(enum value_type type)
 {

@@ -55,6 +55,9 @@ struct value_limits {
 };
 extern const struct value_limits value_manifest_limits; // 16 MiB, 64, 64
 extern const struct value_limits value_reply_limits;    // 1 MiB, 16, 0
+// For JSON that we wrote of a tree that was read within limits: it is larger than what was read
+// (escapes, copies that aliases made), and it has to read back.
+extern const struct value_limits value_own_limits;
 
 const char *value_type_name(enum value_type type); // "text", "number", "list", "map", ...
 

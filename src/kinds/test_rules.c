@@ -131,6 +131,23 @@ static void our_kinds_stand_in_a_category_of_our_own_name_or_none(void **state)
     }
 }
 
+// `signpost status` shows the objects that have one of ours, or that we give advice on.
+static void only_kinds_that_status_shows_have_a_summary(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < kind_count; i++)
+        assert_true(!kinds[i]->write_summary || kinds[i]->has_status || kinds[i]->advised);
+}
+
+// An API server shows the first of many values alone, as if there were no other.
+static void a_column_has_one_value(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < kind_count; i++)
+        for (size_t j = 0; j < kinds[i]->column_count; j++)
+            assert_null(strstr(kinds[i]->columns[j].json_path, "[*]"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +156,8 @@ int main(void)
         cmocka_unit_test(texts_and_lists_of_our_kinds_have_bounds),
         cmocka_unit_test(conditions_are_a_list_map_and_only_one_default_is_stored),
         cmocka_unit_test(our_kinds_stand_in_a_category_of_our_own_name_or_none),
+        cmocka_unit_test(a_column_has_one_value),
+        cmocka_unit_test(only_kinds_that_status_shows_have_a_summary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

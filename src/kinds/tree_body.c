@@ -18,7 +18,7 @@ const struct value *tree_unpack(struct arena *arena, struct pack_reader *in)
     struct text json = unpack_text(in);
     if (!json.at)
         return NULL;
-    const struct value *tree = value_read_json(arena, json, &value_manifest_limits, &err);
+    const struct value *tree = value_read_json(arena, json, &value_own_limits, &err);
     must(tree);
     return tree;
 }

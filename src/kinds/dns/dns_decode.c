@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "base/must.h"
 #include "kinds/dns/dns_body.h"
+#include "kinds/tree_body.h"
 
 static const struct text *texts_of(struct arena *arena, const struct value *list, size_t *count)
 {
@@ -161,23 +161,16 @@ void dns_decode(struct arena *arena, const struct value *object, struct dns_spec
 // The cache has the spec as JSON: there are a handful of these objects, with many small fields.
 void dns_pack_spec(const struct value *object, struct pack_writer *out)
 {
-    AUTO_BUFFER json = {0};
+    CLEANUP(arena) struct arena *arena = arena_new();
+    struct value *tree = value_make(arena, VALUE_MAP);
     const struct value *spec = value_find(object, "spec");
-    buffer_add_text(&json, "{\"spec\":");
     if (spec)
-        value_write_json(&json, spec);
-    else
-        buffer_add_text(&json, "null");
-    buffer_add_char(&json, '}');
-    pack_text(out, buffer_text(&json));
+        value_set(tree, TEXT("spec"), value_copy(arena, spec));
+    tree_pack(out, tree);
 }
 
 void dns_unpack(struct arena *arena, struct text spec, struct dns_spec *out)
 {
-    struct error err;
     struct pack_reader in = pack_open(spec);
-    const struct value *tree =
-        value_read_json(arena, unpack_text(&in), &value_manifest_limits, &err);
-    must(tree);
-    dns_decode(arena, tree, out);
+    dns_decode(arena, tree_unpack(arena, &in), out);
 }

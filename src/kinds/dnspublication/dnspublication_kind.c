@@ -240,9 +240,20 @@ static void write_summary(const struct value *object, struct buffer *out)
 // Nothing is published, and nothing is meant to be.
 static bool is_over(const struct value *object)
 {
+    static const struct {
+        enum dnspublication_desired desired;
+        enum dnspublication_state state;
+    } ends[] = {
+        {DNSPUBLICATION_WANTS_CREATED, DNSPUBLICATION_CREATED},
+        {DNSPUBLICATION_WANTS_CREATED, DNSPUBLICATION_APPROVED},
+        {DNSPUBLICATION_WANTS_TERMINATED, DNSPUBLICATION_TERMINATED},
+    };
     enum dnspublication_desired desired = desired_of(value_find(object, "spec"));
-    return desired != DNSPUBLICATION_WANTS_INSTANTIATED &&
-           text_is(value_text_at(object, "status.state"), dnspublication_desires[desired]);
+    struct text state = value_text_at(object, "status.state");
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        if (ends[i].desired == desired && text_is(state, dnspublication_states[ends[i].state]))
+            return true;
+    return false;
 }
 
 const struct kind dnspublication_kind = {

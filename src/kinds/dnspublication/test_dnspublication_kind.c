@@ -215,7 +215,8 @@ static void it_is_over_when_nothing_is_published_nor_meant_to_be(void **state)
     } cases[] = {
         {"Created", "Created", true},          {"Terminated", "Terminated", true},
         {"Terminated", "Terminating", false},  {"Instantiated", "Instantiated", false},
-        {"Instantiated", "Terminated", false},
+        {"Instantiated", "Terminated", false}, {"Created", "Approved", true},
+        {"Instantiated", "Approved", false},   {"Created", "Terminating", false},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -140,12 +140,6 @@ static const struct kind_column columns[] = {
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
-static void write_summary(const struct value *object, struct buffer *out)
-{
-    buffer_printf(out, "cluster %.*s of %.*s", TEXT_ARGS(value_text_at(object, "spec.cluster")),
-                  TEXT_ARGS(value_text_at(object, "spec.provider")));
-}
-
 const struct kind edgecluster_kind = {
     .group = DNS_GROUP,
     .version = "v1alpha1",
@@ -164,5 +158,4 @@ const struct kind edgecluster_kind = {
     .doc = "A cluster of a provider.",
     .pack_spec = object_tree_pack,
     .validate = validate,
-    .write_summary = write_summary,
 };

@@ -108,12 +108,6 @@ static const struct kind_column columns[] = {
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
-static void write_summary(const struct value *object, struct buffer *out)
-{
-    buffer_printf(out, "%zu clusters",
-                  value_count(value_list_at(object, "spec.clusterReferences")));
-}
-
 const struct kind logicalcloud_kind = {
     .group = DNS_GROUP,
     .version = "v1alpha1",
@@ -132,5 +126,4 @@ const struct kind logicalcloud_kind = {
     .doc = "Clusters that a project uses together.",
     .pack_spec = object_tree_pack,
     .validate = validate,
-    .write_summary = write_summary,
 };

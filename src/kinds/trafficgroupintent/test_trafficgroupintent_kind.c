@@ -1,5 +1,6 @@
 #include "kinds/trafficgroupintent/trafficgroupintent_kind.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,6 +124,34 @@ static void a_private_key_is_refused_and_never_shown(void **state)
         intent_of(",'external':{'externalCerts':{'servicePrivateKey':''}}")));
 }
 
+static size_t octets_in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+// The path of each value would be as long as all the keys above it.
+static void a_deep_tree_with_many_values_takes_no_memory_to_check(void **state)
+{
+    enum { DEPTH = 50, VALUES = 20000, MOST = 1 << 20 };
+    struct findings findings = {.arena = arena};
+    struct value *tree = value_make(arena, VALUE_LIST);
+    struct value *object = intent_of("");
+    (void)state;
+    for (size_t i = 0; i < VALUES; i++)
+        value_append(tree, value_make_int(arena, 1));
+    for (size_t i = 0; i < DEPTH; i++) {
+        struct value *around = value_make(arena, VALUE_MAP);
+        value_set(around, text_of(letters(250)), tree);
+        tree = around;
+    }
+    value_put(arena, object, "spec.extra", tree);
+    size_t before = octets_in_use();
+    trafficgroupintent_kind.validate(object, &findings);
+    assert_true(octets_in_use() <= before + MOST);
+    assert_int_equal(findings.count, 0);
+}
+
 static void it_stays_with_its_group(void **state)
 {
     static const char *const fixed[] = {"compositeApp", "version", "deploymentIntentGroup"};
@@ -145,6 +174,7 @@ int main(void)
         UNIT(each_rule_has_its_words),
         UNIT(an_entry_with_a_bad_name_is_warned_of_alone),
         UNIT(a_private_key_is_refused_and_never_shown),
+        UNIT(a_deep_tree_with_many_values_takes_no_memory_to_check),
         UNIT(it_stays_with_its_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

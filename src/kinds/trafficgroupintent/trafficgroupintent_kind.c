@@ -95,29 +95,53 @@ static bool has_secret(const struct value *object)
 
 // ---- rules --------------------------------------------------------------------------------------
 
-// Members of a map of EMCO's whose names have a dot stand in brackets, as kind_check has them.
-static const char *path_below(struct arena *arena, const char *path, const struct value *parent,
-                              const struct value *item, size_t index)
+// A value of a tree: its way up is its path, which is built for a fault alone. Those of a deep tree
+// are longer than all that is in it.
+struct place {
+    const struct place *parent; // NULL: the spec
+    const struct value *value;
+    size_t index; // among its siblings
+};
+
+// As kind_check has them: a name with a dot stands in brackets.
+static void add_path(struct buffer *out, const struct place *place)
 {
-    AUTO_BUFFER key = {0};
-    if (parent->type == VALUE_LIST)
-        return arena_printf(arena, "%s[%zu]", path, index);
-    text_clean(&key, item->key, NAME_MAX);
-    const char *name = buffer_text(&key).at;
-    return arena_printf(arena, strchr(name, '.') ? "%s[%s]" : "%s.%s", path, name);
+    if (!place->parent) {
+        buffer_add_text(out, "spec");
+        return;
+    }
+    add_path(out, place->parent);
+    if (place->parent->value->type == VALUE_LIST) {
+        buffer_printf(out, "[%zu]", place->index);
+        return;
+    }
+    struct text key = place->value->key;
+    bool has_dot = key.len && memchr(key.at, '.', key.len);
+    buffer_add_char(out, has_dot ? '[' : '.');
+    text_clean(out, key, NAME_MAX);
+    if (has_dot)
+        buffer_add_char(out, ']');
 }
 
-static void check_private_keys(const struct value *tree, const char *path,
-                               struct findings *findings)
+static void refuse_private_key(const struct place *place, struct findings *findings)
+{
+    AUTO_BUFFER path = {0};
+    if (findings_errors(findings) >= FINDINGS_MAX)
+        return;
+    add_path(&path, place);
+    findings_add_at(findings, FINDING_ERROR, path.at,
+                    "is a private key, which would stay in the object's history: put it into a "
+                    "Secret and name that in external.privateKeySecret");
+}
+
+static void check_private_keys(const struct place *parent, struct findings *findings)
 {
     size_t index = 0;
-    value_each (item, children_of(tree)) {
-        const char *below = path_below(findings->arena, path, tree, item, index++);
+    value_each (item, children_of(parent->value)) {
+        const struct place place = {parent, item, index++};
         if (is_private_key(item))
-            findings_add_at(findings, FINDING_ERROR, below,
-                            "is a private key, which would stay in the object's history: put it "
-                            "into a Secret and name that in external.privateKeySecret");
-        check_private_keys(item, below, findings);
+            refuse_private_key(&place, findings);
+        check_private_keys(&place, findings);
     }
 }
 
@@ -145,11 +169,12 @@ static void validate(const struct value *object, struct findings *findings)
 {
     const struct emco_coordinates at = emco_coordinates_decode(value_find(object, "spec"));
     const struct text coordinates[] = {at.composite_app, at.version, at.group};
+    const struct place spec = {.value = value_find(object, "spec")};
     size_t index = 0;
     emco_check_name(object, coordinates, COUNT_OF(coordinates), findings);
     value_each (map, value_list_at(object, "spec.inbound"))
         check_inbound(map, index++, findings);
-    check_private_keys(value_find(object, "spec"), "spec", findings);
+    check_private_keys(&spec, findings);
 }
 
 // ---- table --------------------------------------------------------------------------------------
@@ -238,12 +263,6 @@ static const struct kind_column columns[] = {
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
 
-static void write_summary(const struct value *object, struct buffer *out)
-{
-    buffer_printf(out, "%zu services of %.*s", value_count(value_list_at(object, "spec.inbound")),
-                  TEXT_ARGS(value_text_at(object, "spec.deploymentIntentGroup")));
-}
-
 const struct kind trafficgroupintent_kind = {
     .group = DNS_GROUP,
     .version = "v1alpha1",
@@ -263,5 +282,4 @@ const struct kind trafficgroupintent_kind = {
     .pack_spec = object_tree_pack,
     .validate = validate,
     .has_secret = has_secret,
-    .write_summary = write_summary,
 };
