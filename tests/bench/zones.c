@@ -40,7 +40,7 @@
 #include "model/model_cluster.h"
 
 enum {
-    KINDS_MAX = 32,
+    KINDS_MAX = 64,
     CHOSEN = 2,
     QUIET_MS = 60,
     LONG_QUIET_MS = 1500, // servers are asked, and what is not served for a second is told

@@ -99,7 +99,7 @@ struct http_call {
     bool is_cancelled; // within it
 };
 
-enum { DENIALS_MAX = 16, KINDS_MAX = 32 };
+enum { DENIALS_MAX = 16, KINDS_MAX = 64 };
 
 struct model_denial {
     char *verb;
