@@ -126,6 +126,9 @@ static const char *fault_of_flag(struct text name)
         return "is a parameter: write it below spec.external-dns-parameters";
     if (external_dns_is_secret_flag(name))
         return "holds a secret: add an entry to spec.secretRefs with it as target";
+    if (external_dns_ends_process(name))
+        return "would end external-dns at once, and the Deployment would restart for ever: remove "
+               "it";
     return external_dns_is_reserved(name) ? "is set by Signpost: remove it" : NULL;
 }
 
@@ -139,6 +142,9 @@ static void check_extra_args(const struct check_run *run)
         if (fault)
             check_error(run, path_at(run, "spec.extraArgs", i, ".name"), "%s %s",
                         check_shown(run, name), fault);
+        if (text_is(name, EXTERNAL_DNS_GSS_FLAG) && run->record->extra_args[i].value.at)
+            check_error(run, path_at(run, "spec.extraArgs", i, ".value"),
+                        EXTERNAL_DNS_GSS_FLAG " is a switch: remove the value");
     }
 }
 
