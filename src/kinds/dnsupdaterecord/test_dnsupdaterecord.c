@@ -254,6 +254,21 @@ static void no_secret_stands_in_a_finding(void **state)
     assert_false(dnsupdaterecord_kind.has_secret(record_with("rfc2136", NULL, NULL, NULL)));
 }
 
+static void a_value_behind_a_name_is_not_shown(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {
+        "'extraArgs':[{'name':'--x-token=hidden'}]",
+        "'env':[{'name':'AWS_SECRET_ACCESS_KEY=hidden','value':'a'}]",
+        "'secretRefs':[{'target':'env:A=hidden','name':'a','key':'b'}]",
+    };
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        const char *errors = errors_of(record_with("aws", NULL, NULL, fields[i]));
+        assert_true(*errors);
+        assert_null(strstr(errors, "hidden"));
+    }
+}
+
 static void one_of_takes_the_element_of_the_provider(void **state)
 {
     (void)state;
@@ -408,6 +423,7 @@ int main(void)
         UNIT(what_is_odd_is_warned_of),
         UNIT(what_stands_beside_parameters_is_judged),
         UNIT(no_secret_stands_in_a_finding),
+        UNIT(a_value_behind_a_name_is_not_shown),
         UNIT(one_of_takes_the_element_of_the_provider),
         UNIT(all_faults_come_at_once),
         UNIT(a_broken_pin_is_not_passed_over),
