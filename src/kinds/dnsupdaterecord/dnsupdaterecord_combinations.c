@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kinds/dnsupdaterecord/external_dns_private.h"
+
 static const struct value *value_of(const struct check_run *run, enum external_dns_id id)
 {
     return run->record->values[id];
@@ -51,8 +53,15 @@ static void check_hostname_annotation(const struct check_run *run)
 
 static void check_affixes(const struct check_run *run)
 {
-    if (text_of_id(run, PARAMETER_TXT_PREFIX).len && text_of_id(run, PARAMETER_TXT_SUFFIX).len)
+    const struct update_record *record = run->record;
+    if (!text_of_id(run, PARAMETER_TXT_SUFFIX).len)
+        return;
+    if (text_of_id(run, PARAMETER_TXT_PREFIX).len)
         parameter_error(run, PARAMETER_TXT_SUFFIX, "must not stand beside txt-prefix: remove one");
+    else if (record->has_pinned && record->pinned.txt_prefix.len)
+        parameter_error(run, PARAMETER_TXT_SUFFIX,
+                        "must not stand beside the txt-prefix that annotation " PINNED_ANNOTATION
+                        " holds: remove it");
 }
 
 static void check_owner(const struct check_run *run)
@@ -160,7 +169,7 @@ static void check_coredns(const struct check_run *run)
 static bool is_gss(const struct check_run *run)
 {
     for (size_t i = 0; i < run->record->extra_arg_count; i++)
-        if (text_is(run->record->extra_args[i].name, "rfc2136-gss-tsig"))
+        if (text_is(run->record->extra_args[i].name, EXTERNAL_DNS_GSS_FLAG))
             return true;
     return false;
 }

@@ -25,6 +25,14 @@ static const char *provider_of(const struct check_run *run)
     return external_dns_providers[run->record->provider];
 }
 
+// People write NAME=VALUE, and the value may be a secret.
+static const char *shown_name(const struct check_run *run, struct text text)
+{
+    struct text name = {0};
+    (void)text_cut(&text, '=', &name);
+    return check_shown(run, name);
+}
+
 static bool is_flag_name(struct text name)
 {
     for (size_t i = 0; i < name.len; i++) {
@@ -72,10 +80,10 @@ static void check_refs(const struct check_run *run)
         const char *path = path_at(run, "spec.secretRefs", i, ".target");
         const char *fault = fault_of_target(run, target);
         if (fault)
-            check_error(run, path, "%s %s", check_shown(run, target), fault);
+            check_error(run, path, "%s %s", shown_name(run, target), fault);
         if (update_record_find_ref(record, target) != &record->refs[i])
             check_error(run, path, "%s stands in the list before: remove one",
-                        check_shown(run, target));
+                        shown_name(run, target));
     }
 }
 
@@ -104,7 +112,7 @@ static void check_env(const struct check_run *run)
             external_dns_find_env(name, record->provider);
         if (!variable)
             check_error(run, path, "%s may not be set for provider %s: remove it",
-                        check_shown(run, name), provider_of(run));
+                        shown_name(run, name), provider_of(run));
         else if (variable->is_secret || variable->is_file)
             check_error(run, path,
                         "%s comes out of a Secret: add an entry to spec.secretRefs with "
@@ -112,7 +120,7 @@ static void check_env(const struct check_run *run)
                         variable->name, variable->name);
         check_plain(run, path_at(run, "spec.env", i, ".value"), record->env[i].value);
         if (is_set_elsewhere(record, i))
-            check_error(run, path, "%s is set twice: remove one", check_shown(run, name));
+            check_error(run, path, "%s is set twice: remove one", shown_name(run, name));
     }
 }
 
@@ -121,11 +129,14 @@ static void check_env(const struct check_run *run)
 static const char *fault_of_flag(struct text name)
 {
     if (!is_flag_name(name))
-        return "is no flag: write its name without dashes in front";
+        return "is no flag: write its name without dashes in front, and its value beside it";
     if (external_dns_find_flag(name, NULL))
         return "is a parameter: write it below spec.external-dns-parameters";
     if (external_dns_is_secret_flag(name))
         return "holds a secret: add an entry to spec.secretRefs with it as target";
+    if (external_dns_ends_process(name))
+        return "would end external-dns at once, and the Deployment would restart for ever: remove "
+               "it";
     return external_dns_is_reserved(name) ? "is set by Signpost: remove it" : NULL;
 }
 
@@ -138,7 +149,10 @@ static void check_extra_args(const struct check_run *run)
                     run->record->extra_args[i].value);
         if (fault)
             check_error(run, path_at(run, "spec.extraArgs", i, ".name"), "%s %s",
-                        check_shown(run, name), fault);
+                        shown_name(run, name), fault);
+        if (text_is(name, EXTERNAL_DNS_GSS_FLAG) && run->record->extra_args[i].value.at)
+            check_error(run, path_at(run, "spec.extraArgs", i, ".value"),
+                        EXTERNAL_DNS_GSS_FLAG " is a switch: remove the value");
     }
 }
 

@@ -118,6 +118,8 @@ bool external_dns_is_used(const struct external_dns_parameter *row,
 bool external_dns_is_place(struct text flag);
 // Must it not stand in extraArgs?
 bool external_dns_is_reserved(struct text flag);
+// Prints something and ends the process at once, such as help-long.
+bool external_dns_ends_process(struct text flag);
 // Does a flag of that name hold a secret, so that it goes into the environment?
 bool external_dns_is_secret_flag(struct text flag);
 // Appends "EXTERNAL_DNS_" and the flag in capitals.

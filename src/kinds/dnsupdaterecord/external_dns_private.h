@@ -14,7 +14,11 @@ const char *external_dns_check_annotation_prefix(struct text text);
 const char *external_dns_check_metrics_address(struct text text);
 const char *external_dns_check_plain(struct text text);  // no control characters
 const char *external_dns_check_base64(struct text text); // of a secret
+const char *external_dns_check_host(struct text text);   // a name or an address alone
 #define CHECK(name) external_dns_check_##name
+
+// Not in the table, yet TSIG's parameters are not needed with it.
+#define EXTERNAL_DNS_GSS_FLAG "rfc2136-gss-tsig"
 
 // The words that parameters may have, NULL-terminated.
 extern const char *const external_dns_zone_types[];

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <string.h>
 
 #include "kinds/dnsupdaterecord/external_dns.h"
@@ -22,11 +23,21 @@ static bool read_release(struct text text, struct release *out)
            out->patch >= 0;
 }
 
+// It becomes the value of a label.
+static bool is_label_value(struct text text)
+{
+    enum { LABEL_MAX = 63 };
+    for (size_t i = 0; i < text.len; i++)
+        if (!isalnum((unsigned char)text.at[i]) && !memchr("-_.", text.at[i], 3))
+            return false;
+    return text.len && text.len <= LABEL_MAX && isalnum((unsigned char)text.at[text.len - 1]);
+}
+
 enum external_dns_support external_dns_release_read(struct text version, unsigned *minor)
 {
     struct release release;
     *minor = EXTERNAL_DNS_NEWEST;
-    if (!read_release(version, &release))
+    if (!is_label_value(version) || !read_release(version, &release))
         return EXTERNAL_DNS_NO_RELEASE;
     if (release.major > 0 || release.minor > EXTERNAL_DNS_NEWEST)
         return EXTERNAL_DNS_TOO_NEW;

@@ -161,7 +161,6 @@ static void render_nothing(struct renderer *renderer, enum external_dns_id id)
 }
 
 // ---- otherwise than by form ---------------------------------------------------------------------
-// -------------------------------
 
 static void render_health(struct renderer *renderer, enum external_dns_id id)
 {

@@ -140,25 +140,44 @@ bool external_dns_is_secret_flag(struct text flag)
     return false;
 }
 
-// Passed by us, or the end of the process, or another API server than the Pod's own.
+static bool is_one_of(struct text text, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_is(text, words[i]))
+            return true;
+    return false;
+}
+
+bool external_dns_ends_process(struct text flag)
+{
+    static const char *const words[] = {
+        "help",
+        "help-long",
+        "help-man",
+        "version",
+        "completion-bash",
+        "completion-script-bash",
+        "completion-script-zsh",
+    };
+    return is_one_of(flag, words, COUNT_OF(words));
+}
+
+// Passed by us, or another API server than the Pod's own.
 static bool is_reserved_word(struct text flag)
 {
     static const char *const words[] = {
-        "source",     "namespace", "label-filter", "annotation-filter",
-        "provider",   "events",    "events-emit",  "server",
-        "kubeconfig", "help",      "version",      "webhook-server",
+        "source", "namespace",   "label-filter", "annotation-filter", "provider",
+        "events", "events-emit", "server",       "kubeconfig",        "webhook-server",
     };
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (text_is(flag, words[i]))
-            return true;
-    return text_ends(flag, "-from-txt-owner") || text_starts(flag, "crd-source-");
+    return is_one_of(flag, words, COUNT_OF(words)) || text_ends(flag, "-from-txt-owner") ||
+           text_starts(flag, "crd-source-");
 }
 
 bool external_dns_is_reserved(struct text flag)
 {
     struct text positive = text_starts(flag, "no-") ? behind(flag, strlen("no-")) : flag;
     return find_spelling(flag) || find_spelling(positive) || is_reserved_word(positive) ||
-           external_dns_is_secret_flag(positive);
+           external_dns_ends_process(positive) || external_dns_is_secret_flag(positive);
 }
 
 // ---- environment --------------------------------------------------------------------------------

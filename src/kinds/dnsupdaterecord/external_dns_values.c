@@ -179,6 +179,17 @@ bool external_dns_address_read(struct text address, struct text *host, unsigned 
     return true;
 }
 
+// external-dns puts brackets around an IPv6 address and the port behind the host.
+const char *external_dns_check_host(struct text text)
+{
+    struct text host;
+    unsigned port;
+    return text_starts(text, "[") || external_dns_address_read(text, &host, &port)
+               ? "must be a name or an address alone: the port goes into rfc2136-port, and an "
+                 "IPv6 address has no brackets"
+               : NULL;
+}
+
 static bool is_loopback(struct text host)
 {
     return text_equal_nocase(host, TEXT("localhost")) || text_starts(host, "127.") ||

@@ -205,6 +205,12 @@ static void what_stands_beside_parameters_is_judged(void **state)
         {"aws", "'extraArgs':[{'name':'source'}]", "source is set by Signpost"},
         {"aws", "'extraArgs':[{'name':'no-events'}]", "no-events is set by Signpost"},
         {"aws", "'extraArgs':[{'name':'no-once'}]", "no-once is set by Signpost"},
+        {"aws", "'extraArgs':[{'name':'help-long'}]", "help-long would end external-dns"},
+        {"aws", "'extraArgs':[{'name':'completion-bash'}]",
+         "completion-bash would end external-dns"},
+        {"aws", "'extraArgs':[{'name':'version'}]", "version would end external-dns"},
+        {"rfc2136", "'extraArgs':[{'name':'rfc2136-gss-tsig','value':'false'}]",
+         "spec.extraArgs[0].value: rfc2136-gss-tsig is a switch"},
         {"aws", "'extraArgs':[{'name':'crd-source-kind'}]", "is set by Signpost"},
         {"aws", "'extraArgs':[{'name':'migrate-from-txt-owner'}]", "is set by Signpost"},
         {"aws", "'extraArgs':[{'name':'a','value':'b\\u0000c'}]",
@@ -216,6 +222,10 @@ static void what_stands_beside_parameters_is_judged(void **state)
         {"aws", "'version':'v0.22.0-\\n'", "spec.version: must not have control"},
         {"aws", "'image':'x:v0.21.0-\\n','version':'v0.22.0'", "spec.image: has another release"},
         {"aws", "'version':'0.22'", "spec.version: must be a release"},
+        {"aws", "'version':'v0.22.0-a b'", "spec.version: must be a release"},
+        {"aws", "'version':'v0.22.0-a\\u0000b'", "spec.version: must be a release"},
+        {"aws", "'version':'v0.22.0-'", "spec.version: must be a release"},
+        {"aws", "'version':'v0.22.0-rc.1'", NULL},
         {"aws", "'version':'v0.18.0'", "v0.18.0 is not supported: take v0.19.0 or newer"},
         {"aws", "'image':'x:latest'", "spec.image: must not have the tag latest"},
         {"aws", "'image':'x:v0.21.0','version':'v0.22.0'", "make them agree"},
@@ -243,6 +253,21 @@ static void no_secret_stands_in_a_finding(void **state)
     assert_true(dnsupdaterecord_kind.has_secret(object));
     assert_true(dnsupdaterecord_kind.has_secret(object_of(quote(arena, example))));
     assert_false(dnsupdaterecord_kind.has_secret(record_with("rfc2136", NULL, NULL, NULL)));
+}
+
+static void a_value_behind_a_name_is_not_shown(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {
+        "'extraArgs':[{'name':'--x-token=hidden'}]",
+        "'env':[{'name':'AWS_SECRET_ACCESS_KEY=hidden','value':'a'}]",
+        "'secretRefs':[{'target':'env:A=hidden','name':'a','key':'b'}]",
+    };
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        const char *errors = errors_of(record_with("aws", NULL, NULL, fields[i]));
+        assert_true(*errors);
+        assert_null(strstr(errors, "hidden"));
+    }
 }
 
 static void one_of_takes_the_element_of_the_provider(void **state)
@@ -285,6 +310,16 @@ static void a_broken_pin_is_not_passed_over(void **state)
               TEXT(PINNED_ANNOTATION), value_make_text(arena, TEXT("{}")));
     check_holds(errors_of(object), "pinned]: must be JSON with txt-owner-id");
     assert_false(record_of(object)->has_pinned);
+}
+
+static void a_pinned_prefix_admits_no_suffix(void **state)
+{
+    (void)state;
+    struct value *object = record_with("aws", "txt-suffix", "'-s'", NULL);
+    value_put_text(arena, object, "metadata.annotations[" PINNED_ANNOTATION "]",
+                   "{\"txt-owner-id\":\"o\",\"txt-prefix\":\"p.\",\"annotation-prefix\":\"a/\"}");
+    check_holds(errors_of(object),
+                "txt-suffix: must not stand beside the txt-prefix that annotation");
 }
 
 static void fields_and_annotations_come_through_the_cache(void **state)
@@ -399,9 +434,11 @@ int main(void)
         UNIT(what_is_odd_is_warned_of),
         UNIT(what_stands_beside_parameters_is_judged),
         UNIT(no_secret_stands_in_a_finding),
+        UNIT(a_value_behind_a_name_is_not_shown),
         UNIT(one_of_takes_the_element_of_the_provider),
         UNIT(all_faults_come_at_once),
         UNIT(a_broken_pin_is_not_passed_over),
+        UNIT(a_pinned_prefix_admits_no_suffix),
         UNIT(fields_and_annotations_come_through_the_cache),
         UNIT(a_status_is_what_its_schema_allows),
         UNIT(a_summary_is_one_line),

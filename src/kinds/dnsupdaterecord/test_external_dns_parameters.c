@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "kinds/dnsupdaterecord/external_dns_private.h"
 #include "kinds/dnsupdaterecord/test_record.h"
 
 // A parameter as it is accepted and passed on, and as it is refused.
@@ -330,6 +331,18 @@ static void durations_have_days_and_weeks(void **state)
         assert_false(external_dns_duration_ns(text_of(wrong[i]), &ns));
 }
 
+static void a_host_has_no_port(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"192.0.2.53:5353", "ns.example.org:53", "[2001:db8::53]:53",
+                                        "[2001:db8::53]"};
+    static const char *const right[] = {"192.0.2.53", "ns.example.org", "2001:db8::53"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        check_holds(external_dns_check_host(text_of(wrong[i])), "rfc2136-port");
+    for (size_t i = 0; i < COUNT_OF(right); i++)
+        assert_null(external_dns_check_host(text_of(right[i])));
+}
+
 static void an_address_has_a_port(void **state)
 {
     (void)state;
@@ -359,6 +372,7 @@ int main(void)
         UNIT(a_release_is_supported_too_old_or_too_new),
         UNIT(an_image_names_the_release_that_runs),
         UNIT(durations_have_days_and_weeks),
+        UNIT(a_host_has_no_port),
         UNIT(an_address_has_a_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
