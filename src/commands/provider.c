@@ -515,7 +515,7 @@ static int provider_run(struct invocation *invocation)
 extern const struct command provider_command;
 const struct command provider_command = {
     .name = "provider",
-    .summary = "serve the signed webhook protocol in front of a DNS backend",
+    .summary = "serve the signed webhook protocol for a DNS backend",
     .doc =
         "Takes signed requests to set, remove and read record sets and carries them to a backend. "
         "It needs no cluster. Every request must carry a time stamp within 300 s of our clock, "
