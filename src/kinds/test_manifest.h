@@ -25,13 +25,15 @@ static inline const char *findings_of(const struct kind *kind, const struct valu
     return findings_join(&findings, level);
 }
 
-// `expected` is NULL where nothing shall be said.
-static inline void assert_findings(const struct kind *kind, const struct value *object,
-                                   enum finding_level level, const char *expected)
+static inline const char *text_or_nothing(const char *text)
 {
-    const char *found = findings_of(kind, object, level);
-    assert_string_equal(found ? found : "nothing", expected ? expected : "nothing");
+    return text ? text : "nothing";
 }
+
+// `expected` is NULL where nothing shall be said.
+#define assert_findings(kind, object, level, expected)                                             \
+    assert_string_equal(text_or_nothing(findings_of(kind, object, level)),                         \
+                        text_or_nothing(expected))
 
 // A text of so many letters.
 static inline const char *letters(size_t count)

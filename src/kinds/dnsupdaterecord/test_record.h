@@ -72,11 +72,17 @@ static inline const char *warnings_of(const struct value *object)
     return findings_of(object, FINDING_WARNING);
 }
 
-static inline void check_holds(const char *text, const char *part)
+static inline bool holds(const char *text, const char *part)
 {
-    if (part && !strstr(text, part))
-        fail_msg("\"%s\" does not hold \"%s\"", text, part);
+    return !part || strstr(text, part);
 }
+
+#define check_holds(text, part)                                                                    \
+    do {                                                                                           \
+        const char *whole_ = (text);                                                               \
+        if (!holds(whole_, part))                                                                  \
+            fail_msg("\"%s\" does not hold \"%s\"", whole_, part);                                 \
+    } while (0)
 
 // By way of what the cache keeps.
 static inline const struct update_record *record_of(const struct value *object)
