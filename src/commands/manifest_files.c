@@ -146,6 +146,12 @@ void manifest_files_sort(struct manifest_files *files)
         qsort(files->items, files->count, sizeof *files->items, compare_files);
 }
 
+bool manifest_is_file(const char *path)
+{
+    struct text name = text_of(path);
+    return text_ends(name, ".yaml") || text_ends(name, ".yml") || text_ends(name, ".json");
+}
+
 void manifest_files_done(struct manifest_files *files)
 {
     free(files->items);

@@ -28,6 +28,9 @@ struct manifest_files {
     const char *real;        // its real path
 };
 
+// Does the path of a file end as those of manifests do (.yaml, .yml, .json)?
+bool manifest_is_file(const char *path);
+
 void manifest_files_done(struct manifest_files *files);
 // A file, all manifests of a folder, or "-": standard input.
 void manifest_files_add(struct manifest_files *files, const char *path);
@@ -47,10 +50,10 @@ bool manifest_files_read_documents(struct manifest_files *files, const struct ma
                                    const struct kind *const *wanted, size_t wanted_count,
                                    struct kind_patterns *patterns, document_call *call,
                                    void *context);
-// What is wrong with a broken document as a finding: "web.yaml:7:3: text".
+// Adds what is wrong with a broken document to the report, as a finding: "web.yaml:7:3: text".
 void manifest_files_report_broken(struct manifest_files *files, const char *path,
                                   const struct document *document);
-// An error of documents_read as a finding: "web.yaml:7:3: text".
+// Adds an error of documents_read to the report, as a finding: "web.yaml:7:3: text".
 void manifest_files_report_syntax(struct manifest_files *files, const char *path,
                                   const struct error *err);
 // The fault of a document without the place that it begins with.

@@ -5,6 +5,7 @@
 #include "commands/commands.h"
 #include "commands/corefile/corefile_files.h"
 #include "commands/corefile/corefile_manifests.h"
+#include "commands/manifest_files.h"
 #include "dns/corefile/address.h"
 #include "dns/corefile/entry.h"
 #include "dns/corefile/splice.h"
@@ -389,12 +390,6 @@ static int print(const struct invocation *invocation, struct converting *convert
     return write(STDERR_FILENO, lost.at, lost.len) < 0 ? 2 : 1;
 }
 
-static bool is_manifest(const char *path)
-{
-    struct text name = text_of(path);
-    return text_ends(name, ".yaml") || text_ends(name, ".yml") || text_ends(name, ".json");
-}
-
 static int convert_run(struct invocation *invocation)
 {
     struct error err;
@@ -404,8 +399,8 @@ static int convert_run(struct invocation *invocation)
     if (invocation->argument_count != 1)
         return command_fail(2, "give one file: a manifest, or a Corefile");
     const char *path = invocation->arguments[0];
-    bool is_read = is_manifest(path) ? convert_manifests(&converting, path, &err)
-                                     : convert_corefile(&converting, invocation, path, &err);
+    bool is_read = manifest_is_file(path) ? convert_manifests(&converting, path, &err)
+                                          : convert_corefile(&converting, invocation, path, &err);
     int code = is_read ? print(invocation, &converting) : command_fail(2, "%s", err.text);
     buffer_done(&converting.lost);
     return code;

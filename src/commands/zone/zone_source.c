@@ -5,6 +5,7 @@
 #include "base/secret.h"
 #include "base/url.h"
 #include "commands/commands.h"
+#include "commands/manifest_files.h"
 #include "commands/print.h"
 #include "commands/process.h"
 #include "commands/report.h"
@@ -184,15 +185,9 @@ static struct zone *load(const struct invocation *invocation, const char *path, 
 
 static bool is_manifest(const char *path)
 {
-    static const char *const ends[] = {".yaml", ".yml", ".json"};
     struct disk_stat found;
     struct error err;
-    if (disk_stat(path, &found, &err) && found.is_folder)
-        return true;
-    for (size_t i = 0; i < COUNT_OF(ends); i++)
-        if (text_ends(text_of(path), ends[i]))
-            return true;
-    return false;
+    return (disk_stat(path, &found, &err) && found.is_folder) || manifest_is_file(path);
 }
 
 static bool input(struct zone_manifests *zones, const struct invocation *invocation,
