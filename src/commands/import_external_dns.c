@@ -1,11 +1,18 @@
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands/commands.h"
+#include "commands/manifest_files.h"
+#include "commands/print.h"
 #include "io/disk.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
 
 // An external-dns that runs, as the DNSUpdateRecord that asks for the same.
+
+// What this prints goes to people and into issues: a value that may be a secret is never shown, not
+// in the object and not among what is lost.
+
+#define PUT_INTO_SECRET "put it into a Secret, and name that in spec.secretRefs"
 
 enum { FILE_OCTETS_MAX = 4 * 1024 * 1024 };
 
@@ -56,57 +63,59 @@ static void add_secret(struct importing *importing, const char *target, struct t
 // ---- arguments ----------------------------------------------------------------------------------
 
 // A flag that is given several times is a list.
-static void add_entry(struct importing *importing, const char *name, struct text value)
+static void add_entry(struct importing *importing, struct text name, struct value *item)
 {
-    struct value *item = value_make_text(importing->arena, value);
-    struct value *list = value_find(importing->parameters, name);
-    if (!list) {
-        list = value_make(importing->arena, VALUE_LIST);
-        value_set(importing->parameters, text_of(name), list);
+    struct value *there = value_find_text(importing->parameters, name);
+    if (!there) {
+        value_set(importing->parameters, name, item);
+        return;
     }
-    value_append(list, item);
+    if (there->type != VALUE_LIST) {
+        struct value *list = value_make(importing->arena, VALUE_LIST);
+        value_append(list, value_make_text(importing->arena, there->text));
+        value_set(importing->parameters, name, list);
+        there = list;
+    }
+    value_append(there, item);
 }
 
-static void set_number_or_text(struct importing *importing,
-                               const struct external_dns_parameter *row, struct text value)
+static bool may_be(const struct external_dns_parameter *row, enum value_type type)
+{
+    return row->types & 1U << type;
+}
+
+// The value of a flag as the type that its parameter has. A flag without a value is true.
+static struct value *parameter_value(struct arena *arena, const struct external_dns_parameter *row,
+                                     bool is_negated, struct text value)
 {
     int64_t number;
-    bool is_number = row->types & (1u << VALUE_INT) && text_to_int64(value, &number);
-    value_set(importing->parameters, text_of(row->name),
-              is_number ? value_make_int(importing->arena, number)
-                        : value_make_text(importing->arena, value));
+    bool is_false = text_is(value, "false");
+    bool is_boolean = !value.at || is_negated || is_false || text_is(value, "true");
+    if (may_be(row, VALUE_BOOL) && is_boolean)
+        return value_make_bool(arena, is_negated == is_false);
+    if (may_be(row, VALUE_INT) && text_to_int64(value, &number))
+        return value_make_int(arena, number);
+    return value_make_text(arena, value);
 }
 
 static void take_parameter(struct importing *importing, const struct external_dns_parameter *row,
                            bool is_negated, struct text value)
 {
-    switch (row->form) {
-    case FORM_FLAG:
-        value_set(importing->parameters, text_of(row->name),
-                  value_make_bool(importing->arena, !is_negated));
-        return;
-    case FORM_LIST:
-        add_entry(importing, row->name, value);
-        return;
-    case FORM_SECRET:
-        lose(importing, text_of(row->name),
-             "a secret stands among the arguments: put it into a Secret, and name that in "
-             "spec.secretRefs");
-        return;
-    case FORM_FILE:
-        set_number_or_text(importing, row, value);
-        lose(importing, text_of(row->name),
-             "put the file into a Secret, and name that in spec.secretRefs");
-        return;
-    case FORM_PLAIN:
-    case FORM_IGNORED:
-    case FORM_FOLDED:
-        set_number_or_text(importing, row, value);
+    struct text name = text_of(row->name);
+    struct value *made = parameter_value(importing->arena, row, is_negated, value);
+    if (row->form == FORM_SECRET) {
+        lose(importing, name, "a secret stands in plain text: " PUT_INTO_SECRET);
         return;
     }
+    if (row->form == FORM_FILE)
+        lose(importing, name, "names a file: " PUT_INTO_SECRET);
+    if (may_be(row, VALUE_LIST))
+        add_entry(importing, name, made);
+    else
+        value_set(importing->parameters, name, made);
 }
 
-// What we say ourselves, or a Deployment must not have.
+// Flags that Signpost sets itself, and flags that no external-dns of a record may have.
 static void take_reserved(struct importing *importing, struct text flag, struct text value)
 {
     static const char *const said[] = {"namespace", "label-filter", "events", "events-emit"};
@@ -133,9 +142,7 @@ static void take_flag(struct importing *importing, struct text flag, struct text
     else if (external_dns_is_reserved(flag))
         take_reserved(importing, flag, value);
     else if (external_dns_is_secret_flag(flag))
-        lose(importing, flag,
-             "a secret stands among the arguments: put it into a Secret, and "
-             "name that in spec.secretRefs");
+        lose(importing, flag, "a secret stands in plain text: " PUT_INTO_SECRET);
     else
         add_pair(importing, "extraArgs", flag, value);
 }
@@ -143,12 +150,8 @@ static void take_flag(struct importing *importing, struct text flag, struct text
 // Is the flag one that stands alone, so that the next word is not its value?
 static bool stands_alone(struct text flag)
 {
-    static const char *const words[] = {"events", "once", "dry-run"};
     const struct external_dns_parameter *row = external_dns_find_flag(flag, NULL);
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (text_is(flag, words[i]))
-            return true;
-    return row ? row->form == FORM_FLAG : false;
+    return row ? may_be(row, VALUE_BOOL) : text_is(flag, "events");
 }
 
 struct words {
@@ -161,6 +164,11 @@ static bool is_flag(struct text word)
     return word.len > 2 && text_starts(word, "--");
 }
 
+static struct text nth_word(struct importing *importing, size_t i)
+{
+    return text_of(arena_printf(importing->arena, "argument %zu", i + 1));
+}
+
 // "--flag=value", "--flag value" or "--flag".
 static void take_words(struct importing *importing, struct words words)
 {
@@ -168,7 +176,7 @@ static void take_words(struct importing *importing, struct words words)
         struct text flag;
         struct text value = {words.items[i].at + 2, words.items[i].len - 2};
         if (!is_flag(words.items[i])) {
-            lose(importing, words.items[i], "is no flag");
+            lose(importing, nth_word(importing, i), "is neither a flag nor the value of one");
             continue;
         }
         text_cut(&value, '=', &flag);
@@ -182,28 +190,41 @@ static void take_words(struct importing *importing, struct words words)
 // ---- the environment ----------------------------------------------------------------------------
 
 // A kubelet takes "$$" for a "$", and "$(NAME)" for the value of a variable.
-static struct text without_escapes(struct importing *importing, struct text word)
+static struct text without_escapes(struct importing *importing, struct text name, struct text word)
 {
     AUTO_BUFFER out = {0};
     for (size_t i = 0; i < word.len; i++) {
         bool is_mark = word.at[i] == '$' && i + 1 < word.len;
         if (is_mark && word.at[i + 1] == '(')
-            lose(importing, word, "a variable stands in it: write its value, or use secretRefs");
+            lose(importing, name, "a variable stands in it: write its value, or use secretRefs");
         i += is_mark && word.at[i + 1] == '$';
         buffer_add_char(&out, word.at[i]);
     }
     return (struct text){arena_copy(importing->arena, buffer_text(&out).at, out.len), out.len};
 }
 
+static const struct external_dns_variable *find_env(struct text name)
+{
+    for (unsigned i = 0; i < EXTERNAL_DNS_PROVIDERS; i++)
+        if (external_dns_find_env(name, (enum external_dns_provider)i))
+            return external_dns_find_env(name, (enum external_dns_provider)i);
+    return NULL;
+}
+
 static void take_variable_value(struct importing *importing, struct text name, struct text value)
 {
     const struct external_dns_parameter *row = external_dns_find_variable(name);
-    if (!row)
-        add_pair(importing, "env", name, value);
-    else if (row->form == FORM_FLAG)
-        take_parameter(importing, row, text_is(value, "false"), (struct text){0});
-    else
+    const struct external_dns_variable *variable = find_env(name);
+    if (row)
         take_flag(importing, text_of(row->name), value);
+    else if (!variable)
+        lose(importing, name,
+             "is no variable that a DNSUpdateRecord has; if it stands for a flag, give that in "
+             "spec.extraArgs");
+    else if (variable->is_secret)
+        lose(importing, name, "a secret stands in plain text: " PUT_INTO_SECRET);
+    else
+        add_pair(importing, "env", name, value);
 }
 
 static void take_variable(struct importing *importing, const struct value *variable)
@@ -217,7 +238,7 @@ static void take_variable(struct importing *importing, const struct value *varia
         add_secret(importing, target, value_text_at(secret, "name"), value_text_at(secret, "key"));
     else if (value_find(variable, "value"))
         take_variable_value(importing, name,
-                            without_escapes(importing, value_text_at(variable, "value")));
+                            without_escapes(importing, name, value_text_at(variable, "value")));
     else
         lose(importing, name, "comes from neither a text nor a Secret");
 }
@@ -236,10 +257,7 @@ static const struct value *find_container(const struct value *object)
 static void take_image(struct importing *importing, struct text image)
 {
     unsigned minor;
-    struct text tag = image;
-    for (size_t i = 0; i < image.len; i++)
-        if (image.at[i] == ':')
-            tag = (struct text){image.at + i + 1, image.len - i - 1};
+    struct text tag = external_dns_image_tag(image);
     if (!image.len)
         return;
     value_set(importing->spec, TEXT("image"), value_make_text(importing->arena, image));
@@ -252,8 +270,10 @@ static void take_container(struct importing *importing, const struct value *cont
     const struct value *args = value_list_at(container, "args");
     struct text *words = arena_new_array(importing->arena, struct text, value_count(args) + 1);
     size_t count = 0;
-    value_each (argument, args)
-        words[count++] = without_escapes(importing, argument->text);
+    value_each (argument, args) {
+        words[count] = without_escapes(importing, nth_word(importing, count), value_text(argument));
+        count++;
+    }
     take_image(importing, value_text_at(container, "image"));
     take_words(importing, (struct words){words, count});
     value_each (variable, value_list_at(container, "env"))
@@ -325,12 +345,6 @@ static void finish(struct importing *importing, struct value *object)
     struct arena *arena = importing->arena;
     if (!value_find(importing->spec, "adoptOwner"))
         value_put_text(arena, importing->spec, "adoptOwner", "default");
-    value_each (list, importing->parameters)
-        if (list->type == VALUE_LIST && list->count == 1)
-            *list = (struct value){.type = VALUE_TEXT,
-                                   .text = list->first->text,
-                                   .next = list->next,
-                                   .key = list->key};
     if (value_count(importing->parameters))
         value_set(importing->spec, TEXT("external-dns-parameters"), importing->parameters);
     value_set(object, TEXT("spec"), importing->spec);
@@ -352,20 +366,14 @@ static void lose_faults(struct importing *importing, const struct value *object)
 static int print(struct importing *importing, const struct value *object)
 {
     AUTO_BUFFER text = {0};
-    AUTO_BUFFER lost = {0};
+    struct error err;
     value_write_yaml(&text, object, 0);
-    if (write(STDOUT_FILENO, text.at, text.len) != (ssize_t)text.len)
-        return 2;
+    if (!print_out(&text, &err))
+        return command_fail(2, "%s", err.text);
     if (!importing->lost.len)
         return 0;
-    buffer_printf(&lost, "not said by the object, or to be mended:\n%s", importing->lost.at);
-    return write(STDERR_FILENO, lost.at, lost.len) < 0 ? 2 : 1;
-}
-
-static bool is_manifest(const char *path)
-{
-    struct text name = text_of(path);
-    return text_ends(name, ".yaml") || text_ends(name, ".yml") || text_ends(name, ".json");
+    fprintf(stderr, "not said by the object, or to be mended:\n%s", importing->lost.at);
+    return 1;
 }
 
 static int import_run(struct invocation *invocation)
@@ -384,7 +392,7 @@ static int import_run(struct invocation *invocation)
         return command_fail(2, "%s", err.text);
     value_put_text(arena, object, "apiVersion", DNS_GROUP "/v1alpha1");
     value_put_text(arena, object, "kind", dnsupdaterecord_kind.name);
-    if (!is_manifest(path))
+    if (!manifest_is_file(path))
         import_words(&importing, buffer_text(&content), object);
     else if (!import_manifest(&importing, buffer_text(&content), object, &err))
         return command_fail(2, "%s: %s", path, err.text);
@@ -405,8 +413,8 @@ const struct command import_external_dns_command = {
            "whose container has the argument --provider, or of the words of a command line in any "
            "other file. It keeps its ownership mark (adoptOwner), so that its records stay its "
            "own. Flags that are no parameters become extraArgs. What the object cannot say, and "
-           "what of it has to be mended, stands on stderr; a secret among the arguments is not "
-           "printed.\n"
+           "what of it has to be mended, stands on stderr; a secret among the arguments or the "
+           "variables is not printed.\n"
            "\n"
            "Exit code 0: all of it is said; 1: some is not, or has errors; 2: the file cannot be "
            "read.",

@@ -2,6 +2,7 @@
 
 import subprocess
 
+import pytest
 import yaml
 
 import harness
@@ -95,7 +96,55 @@ def test_a_secret_is_not_printed(tmp_path):
     text = str(record) + err
     assert code == 1
     assert "cGxhbnRlZA" not in text and "hunter2" not in text
-    assert "rfc2136-tsig-secret: a secret stands among the arguments" in err
+    assert "rfc2136-tsig-secret: a secret stands in plain text" in err
+
+
+@pytest.mark.parametrize("words", [
+    "--provider=godaddy --godaddy-api-key=hunter2", "--provider=exoscale --exoscale-apikey hunter2",
+    "--provider=aws --dry-run hunter2", "--provider=aws --policy sync hunter2"])
+def test_no_word_that_may_be_a_secret_is_printed(tmp_path, words):
+    code, record, err = import_text(tmp_path, words)
+    assert code == 1
+    assert "hunter2" not in str(record) + err
+
+
+@pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "CF_API_TOKEN",
+                                  "EXTERNAL_DNS_RFC2136_TSIG_SECRET",
+                                  "EXTERNAL_DNS_PIHOLE_PASSWORD"])
+def test_no_variable_that_may_be_a_secret_is_printed(tmp_path, name):
+    text = DEPLOYMENT.replace("$$own.", "own.") + f"        - {{name: {name}, value: hunter2}}\n"
+    code, record, err = import_text(tmp_path, text, "d.yaml")
+    assert code == 1
+    assert "hunter2" not in str(record) + err
+    assert name in err or "rfc2136-tsig-secret" in err
+
+
+def test_a_variable_in_an_argument_is_told_without_the_rest_of_it(tmp_path):
+    code, record, err = import_text(
+        tmp_path, DEPLOYMENT.replace("$$own.", "own.").replace("my-cluster", "$(X)hunter2"),
+        "d.yaml")
+    assert code == 1
+    assert "argument 8: a variable stands in it" in err and "hunter2" not in err
+
+
+def test_each_flag_becomes_what_its_parameter_is(tmp_path):
+    _, record, _ = import_text(
+        tmp_path, "--provider=aws --publish-internal-services --combine-fqdn-annotation --once "
+        "--service-type-filter=ClusterIP --service-type-filter=NodePort --domain-filter=a.example "
+        "--no-dry-run --aws-prefer-cname=false")
+    assert record["spec"]["external-dns-parameters"] == {
+        "publish-internal-services": True, "combine-fqdn-annotation": True, "once": True,
+        "service-type-filter": ["ClusterIP", "NodePort"], "domain-filter": "a.example",
+        "dry-run": False, "aws-prefer-cname": False}
+
+
+def test_the_tag_is_told_from_a_port_and_a_digest(tmp_path):
+    for image, version in (("registry.example:5000/external-dns", None),
+                           ("registry.example:5000/external-dns:v0.21.0@sha256:ab", "v0.21.0")):
+        _, record, _ = import_text(
+            tmp_path, DEPLOYMENT.replace("registry.example/external-dns:v0.21.0", image), "d.yaml")
+        assert record["spec"]["image"] == image
+        assert record["spec"].get("version") == version
 
 
 def test_what_is_no_external_dns_says_so(tmp_path):

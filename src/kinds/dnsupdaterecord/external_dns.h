@@ -52,6 +52,8 @@ enum { EXTERNAL_DNS_OLDEST = 19, EXTERNAL_DNS_NEWEST = 22 };
 // between OLDEST and NEWEST.
 enum external_dns_support external_dns_release_read(struct text version, unsigned *minor);
 
+// What stands behind the colon of an image's last part; an absent text: it has no tag.
+struct text external_dns_image_tag(struct text image);
 // What is wrong with an image: it must have a tag or a digest, not :latest, and a tag that is a
 // release must be that of `version` (absent: any). NULL: nothing. The text is the arena's.
 const char *external_dns_image_fault(struct arena *arena, struct text image, struct text version);

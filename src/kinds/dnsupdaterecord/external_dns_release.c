@@ -49,9 +49,10 @@ enum external_dns_support external_dns_release_read(struct text version, unsigne
     return EXTERNAL_DNS_SUPPORTED;
 }
 
-// What stands behind the colon of the last part, or an absent text.
-static struct text tag_of(struct text image)
+struct text external_dns_image_tag(struct text image)
 {
+    if (!image.len)
+        return (struct text){0};
     const char *slash = memrchr(image.at, '/', image.len);
     const char *from = slash ? slash + 1 : image.at;
     size_t len = (size_t)(image.at + image.len - from);
@@ -77,7 +78,7 @@ static bool is_other_release(struct text tag, struct text version)
 
 const char *external_dns_image_fault(struct arena *arena, struct text image, struct text version)
 {
-    struct text tag = image.len ? tag_of(image) : (struct text){0};
+    struct text tag = external_dns_image_tag(image);
     if (text_is(tag, "latest"))
         return "must not have the tag latest: name a release";
     if (!tag.len && !has_digest(image))

@@ -130,7 +130,8 @@ bool external_dns_is_place(struct text flag)
 
 bool external_dns_is_secret_flag(struct text flag)
 {
-    static const char *const words[] = {"secret", "password", "token", "aes-key"};
+    static const char *const words[] = {"secret",  "password", "token",
+                                        "aes-key", "api-key",  "apikey"};
     const struct external_dns_parameter *row = find_spelling(flag);
     if (row)
         return row->form == FORM_SECRET;
