@@ -1,16 +1,17 @@
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands/check_set.h"
 #include "commands/commands.h"
 #include "commands/manifest_files.h"
+#include "commands/print.h"
 #include "kinds/dnsupdaterecord/external_dns_objects.h"
 #include "kinds/emco_name.h"
 #include "kinds/kinds.h"
 #include "kinds/namespace/namespace_kind.h"
 #include "store/folder/document.h"
 
-// What an external-dns is run with for DNSUpdateRecords, as manifests.
+// Prints the manifests that run an external-dns for each DNSUpdateRecord.
 
 struct found { // a record, or the Namespace of a project
     const struct value *tree;
@@ -32,11 +33,22 @@ struct rendering {
 
 // ---- reading ------------------------------------------------------------------------------------
 
+// What the record leaves out, the options say; it is checked like what stands there.
+static void add_option(struct rendering *rendering, struct value *tree, const char *path,
+                       const char *option)
+{
+    const char *given = option_text(rendering->invocation, option);
+    if (given && !value_text_at(tree, path).len)
+        value_put_text(rendering->arena, tree, path, given);
+}
+
 static void take_record(struct rendering *rendering, const struct document *document)
 {
     arena_reserve(rendering->arena, &rendering->records, &rendering->record_capacity,
                   rendering->record_count + 1);
-    const struct value *tree = value_copy(rendering->arena, document->tree);
+    struct value *tree = value_copy(rendering->arena, document->tree);
+    add_option(rendering, tree, "spec.version", "external-dns-version");
+    add_option(rendering, tree, "spec.image", "external-dns-image");
     rendering->records[rendering->record_count++] = (struct found){
         .tree = tree,
         .place = {.path = rendering->path, .line = document->line, .column = document->column}};
@@ -108,18 +120,6 @@ static bool is_sound(struct rendering *rendering, const struct found *found)
     return !findings_errors(&findings);
 }
 
-static struct text image_of(struct rendering *rendering, const struct found *found,
-                            const struct update_record *record)
-{
-    const char *given = option_text(rendering->invocation, "external-dns-image");
-    if (record->image.len || given)
-        return record->image.len ? record->image : text_of(given);
-    report_add(&rendering->report, REPORT_WARNING, found->place,
-               "spec.image: neither this nor --external-dns-image names an image, so the "
-               "Deployment has none");
-    return (struct text){0};
-}
-
 // Two installations whose marks are equal delete each other's records. NULL: there is none.
 static const struct external_dns_pinned *pinned_of(struct rendering *rendering,
                                                    const struct found *found,
@@ -157,14 +157,17 @@ static void render(struct rendering *rendering, const struct found *found, struc
     struct update_record record;
     struct external_dns_start start;
     struct findings ignored = {.arena = rendering->arena};
-    struct text version = text_of(option_text(rendering->invocation, "external-dns-version"));
     if (!is_sound(rendering, found))
         return;
     update_record_decode(rendering->arena, found->tree, &ignored, &record);
     struct external_dns_input input = {.record = &record,
-                                       .minor = update_record_minor(&record, version),
+                                       .minor = update_record_minor(&record, record.version),
                                        .namespace_ = namespace_of(found->tree)};
     input.project = project_of(rendering, input.namespace_);
+    if (!record.image.len)
+        report_add(&rendering->report, REPORT_WARNING, found->place,
+                   "spec.image: neither this nor --external-dns-image names an image, so the "
+                   "Deployment has none");
     input.pinned = pinned_of(rendering, found, &record, &input);
     if (!input.pinned)
         return;
@@ -174,38 +177,41 @@ static void render(struct rendering *rendering, const struct found *found, struc
         .start = &start,
         .project = input.project,
         .namespace_ = input.namespace_,
-        .image = image_of(rendering, found, &record),
-        .version = record.version.len ? record.version : version,
+        .image = record.image,
+        .version = record.version,
     };
     write_objects(&workload, out);
 }
 
 // ---- the command --------------------------------------------------------------------------------
 
-static bool print(int descriptor, const struct buffer *text)
-{
-    return !text->len || write(descriptor, text->at, text->len) == (ssize_t)text->len;
-}
-
-static bool has_good_version(const struct invocation *invocation)
+// NULL: the options can be used.
+static const char *options_fault(const struct invocation *invocation)
 {
     unsigned minor;
+    const char *image = option_text(invocation, "external-dns-image");
     struct text version = text_of(option_text(invocation, "external-dns-version"));
     enum external_dns_support support = external_dns_release_read(version, &minor);
-    return support == EXTERNAL_DNS_SUPPORTED || support == EXTERNAL_DNS_TOO_NEW;
+    if (support != EXTERNAL_DNS_SUPPORTED && support != EXTERNAL_DNS_TOO_NEW)
+        return "--external-dns-version: expected a release from v0.19.0 on, such as v0.22.0";
+    const char *fault =
+        image ? external_dns_image_fault(invocation->arena, text_of(image), (struct text){0})
+              : NULL;
+    return fault ? arena_printf(invocation->arena, "--external-dns-image: %s", fault) : NULL;
 }
 
 static int render_run(struct invocation *invocation)
 {
+    struct error err;
     AUTO_BUFFER out = {0};
     AUTO_BUFFER told = {0};
     struct check_set set = {0};
     struct rendering rendering = {.invocation = invocation, .arena = invocation->arena};
     if (!invocation->argument_count)
         return command_fail(2, "give the manifests of the DNSUpdateRecords, or - for stdin");
-    if (!has_good_version(invocation))
-        return command_fail(2, "--external-dns-version: expected a release from v0.19.0 on, such "
-                               "as v0.22.0");
+    const char *fault = options_fault(invocation);
+    if (fault)
+        return command_fail(2, "%s", fault);
     check_set_init(&set, invocation->arena);
     rendering.report.arena = invocation->arena;
     rendering.files = (struct manifest_files){
@@ -219,12 +225,14 @@ static int render_run(struct invocation *invocation)
     report_done(&rendering.report);
     manifest_files_done(&rendering.files);
     check_set_done(&set);
-    bool is_printed = print(STDERR_FILENO, &told) && print(STDOUT_FILENO, &out);
+    fputs(told.at ? told.at : "", stderr);
+    if (!print_out(&out, &err))
+        return command_fail(1, "%s", err.text);
     if (unreadable)
         return 2;
     if (!errors && !rendering.record_count)
         return command_fail(2, "there is no DNSUpdateRecord in these manifests");
-    return errors || !is_printed ? 1 : 0;
+    return errors ? 1 : 0;
 }
 
 static const struct option render_rows[] = {
@@ -239,7 +247,6 @@ static const struct option render_rows[] = {
      .doc = "Its image, with a tag or a digest, for records without spec.image."},
     {.name = "owner-id",
      .type = OPTION_TEXT,
-     .fallback = "",
      .placeholder = "ID",
      .doc =
          "The owner id of this installation: with it the ownership mark is made of a record that "
@@ -256,8 +263,8 @@ const struct command render_command = {
         "Reads the DNSUpdateRecords (dns.homelab.mortenolsen.pro/v1alpha1) of manifests, files or "
         "folders, and prints what an external-dns is run with for each: ServiceAccount, Role, "
         "RoleBinding and Deployment, with arguments that its release takes. A secret stands in "
-        "none "
-        "of them: it is read from the Secret that secretRefs names. The Namespace of a project, if "
+        "none of them: it is read from the Secret that secretRefs names. The Namespace of a "
+        "project, if "
         "it is among the manifests, tells EMCO's name of it. Findings stand on stderr.\n"
         "\n"
         "Exit code 0: every record is printed; 1: some have errors and are left out; 2: there is "

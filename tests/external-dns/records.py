@@ -12,7 +12,7 @@ ROW = re.compile(r'^PARAMETER\(\w+, "([^"]+)", (\w+), (\w+), (\w+),', re.M)
 BY_TYPE = {
     "TEXT": ["", "x", "two words", "--policy=sync", "é", "a,b", "a=b", 'say "x"', "'", "/x/y", "$(X)",
              "30s", "1h30m", "1d", "0s", "-1s", "5", "1.5s", "arn:aws:iam::1:role/x", "public", "json",
-             "debug", "sync", "txt", "noop", "hmac-sha256", "hmac-md5", ":8080", "127.0.0.1:1",
+             "debug", "sync", "txt", "noop", "crd", "dynamodb", "hmac-sha256", "hmac-md5", ":8080", "127.0.0.1:1",
              "[::]:9000", "prefix.", "%{record_type}-", "round-robin"],
     "TEXTS": ["", "example.org", "a.example, b.example", ["a.example", "b.example"], [], [""],
               "--source=fake", ["-x"], "CNAME", ["A", "AAAA", "CNAME"], "192.0.2.1"],

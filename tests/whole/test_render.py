@@ -128,3 +128,23 @@ def test_what_cannot_be_rendered_says_what_to_do():
     assert render("/no/such/folder")[0] == 2
     assert "v0.22.0" in render("-", "--external-dns-version", "22", text=RECORD)[2]
     assert render("-", "--external-dns-version", "v0.18.0", text=RECORD)[0] == 2
+
+
+def test_the_options_are_checked_like_the_record():
+    for image in ("external-dns", "external-dns:latest"):
+        code, documents, err = render("-", "--owner-id", "1", "--external-dns-image", image,
+                                      text=RECORD)
+        assert (code, documents) == (2, [])
+        assert "--external-dns-image: must" in err
+    code, documents, err = render("-", *OWNER, "--external-dns-version", "v0.21.0", text=RECORD)
+    assert (code, documents) == (1, [])
+    assert "has the tag v0.22.0, but the version is v0.21.0" in err
+
+
+def test_rules_are_those_of_the_release_that_the_option_names():
+    text = RECORD.replace("domain-filter: example.org", "registry: crd")
+    newest = render("-", "--owner-id", "1", "--external-dns-version", "v0.22.0", text=text)
+    older = render("-", "--owner-id", "1", "--external-dns-version", "v0.21.0", text=text)
+    assert newest[0] == 0 and "--registry=crd" in container_of(newest[1])["args"]
+    assert older[:2] == (1, [])
+    assert "spec.external-dns-parameters.registry" in older[2]
