@@ -113,9 +113,10 @@ static bool is_sound(struct rendering *rendering, const struct found *found)
     for (size_t i = 0; i < findings.count; i++) {
         const struct finding *finding = &findings.items[i];
         const struct spot place = {found->place.path, finding->line, finding->column};
-        report_add(&rendering->report,
-                   finding->level == FINDING_ERROR ? REPORT_ERROR : REPORT_WARNING, place, "%s",
-                   finding_text(rendering->arena, finding));
+        // What an option said stands nowhere in the file.
+        report_add(
+            &rendering->report, finding->level == FINDING_ERROR ? REPORT_ERROR : REPORT_WARNING,
+            finding->line ? place : found->place, "%s", finding_text(rendering->arena, finding));
     }
     return !findings_errors(&findings);
 }

@@ -138,7 +138,7 @@ def test_the_options_are_checked_like_the_record():
         assert "--external-dns-image: must" in err
     code, documents, err = render("-", *OWNER, "--external-dns-version", "v0.21.0", text=RECORD)
     assert (code, documents) == (1, [])
-    assert "has the tag v0.22.0, but the version is v0.21.0" in err
+    assert ":2:1: spec.image: has the tag v0.22.0, but the version is v0.21.0" in err
 
 
 def test_rules_are_those_of_the_release_that_the_option_names():
