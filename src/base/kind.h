@@ -106,7 +106,7 @@ struct findings {
 };
 void findings_add(struct findings *findings, enum finding_level level, const char *path,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));
-// The same with "<path>: " in front of the text.
+// Like findings_add, with "<path>: " in front of the text.
 void findings_add_at(struct findings *findings, enum finding_level level, const char *path,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 size_t findings_errors(const struct findings *findings);

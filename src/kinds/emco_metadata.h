@@ -17,9 +17,10 @@ struct emco_metadata {
     struct text user_data2;
     const struct value *tree; // the map with all its members, for who gives it back as it was
 };
-// Of a map of the list of a parent, such as a set of keys and values. Texts are borrowed.
+// Reads the metadata of one map in a list of a parent object, such as one set of keys and values.
+// Texts are borrowed.
 struct emco_metadata emco_metadata_decode(const struct value *map);
-// Of a whole object: its name, and the rest from its spec.
+// Reads the metadata of a whole object: its name, and the rest from its spec.
 struct emco_metadata emco_object_metadata(const struct value *object);
 
 // The name that an object has if EMCO's names of its kind are unique only below coordinates, and

@@ -31,7 +31,7 @@ static bool has_other_scripts(struct text label)
     return false;
 }
 
-// As it is written; what a label of another script becomes may still be too long.
+// Checks the label as it is written. What a label of another script becomes may still be too long.
 static bool check_written(struct text label, struct error *err)
 {
     if (!label.len)

@@ -132,7 +132,7 @@ const struct kv_record *kv_record_list(struct arena *arena, const struct kv_sets
 
 // ---- rules --------------------------------------------------------------------------------------
 
-// As kind_check spells it: a key with a dot stands in brackets.
+// The path of a value as kind_check spells it: a key with a dot stands in brackets.
 static const char *pair_path(struct arena *arena, size_t set, size_t entry, struct text key)
 {
     AUTO_BUFFER shown = {0};

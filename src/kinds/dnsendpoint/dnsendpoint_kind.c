@@ -105,8 +105,8 @@ struct value *dnsendpoint_encode(struct arena *arena, const struct endpoint *end
 
 // ---- rules --------------------------------------------------------------------------------------
 
-// What external-dns wants of the end of a target. Types that it takes with a dot and without, such
-// as CNAME, are not here.
+// External-dns refuses targets of these types whose end is another one. Types that it takes with a
+// dot and without, such as CNAME, are not here.
 static const struct target_rule {
     const char *type;
     bool ends_in_dot;

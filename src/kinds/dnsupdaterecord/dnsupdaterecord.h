@@ -16,9 +16,11 @@
 
 extern const struct kind dnsupdaterecord_kind;
 
-// Written by us before the first Deployment: what must stay though spec.version changes.
+// Signpost writes this annotation before the first Deployment: it keeps what must stay the same
+// though spec.version changes.
 #define PINNED_ANNOTATION DNS_GROUP "/pinned"
-// Of people: "drain" lets the records move to another place; "true" lets them stay behind.
+// People set these two: "drain" lets the records move to another place; "true" lets them stay
+// behind where they cannot be drained.
 #define MOVE_ANNOTATION DNS_GROUP "/move"
 #define ABANDON_ANNOTATION DNS_GROUP "/abandon-records"
 

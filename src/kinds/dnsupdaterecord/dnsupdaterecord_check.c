@@ -16,7 +16,7 @@ add_finding(const struct check_run *run, enum finding_level level, const char *p
 {
     AUTO_BUFFER text = {0};
     buffer_vprintf(&text, format, args);
-    findings_add(run->findings, level, path, "%s: %s", path, text.at);
+    findings_add_at(run->findings, level, path, "%s", text.at);
 }
 
 static const char *path_of(const struct check_run *run, enum external_dns_id id)
@@ -177,10 +177,9 @@ static void check_pinned(const struct value *object, const struct update_record 
     const struct value *annotations = value_at(object, "metadata.annotations", NULL);
     static const char path[] = "metadata.annotations[" PINNED_ANNOTATION "]";
     if (value_text(value_find(annotations, PINNED_ANNOTATION)).len && !record->has_pinned)
-        findings_add(findings, FINDING_ERROR, path,
-                     "%s: must be JSON with txt-owner-id, txt-prefix and annotation-prefix: it "
-                     "says what owns the records, so put it back as it was",
-                     path);
+        findings_add_at(findings, FINDING_ERROR, path,
+                        "must be JSON with txt-owner-id, txt-prefix and annotation-prefix: it "
+                        "says what owns the records, so put it back as it was");
 }
 
 void update_record_validate(const struct value *object, struct findings *findings)
@@ -192,7 +191,7 @@ void update_record_validate(const struct value *object, struct findings *finding
     update_record_check(&record, update_record_minor(&record, (struct text){0}), findings);
 }
 
-// In an element of oneOf that is not taken, too.
+// Such a secret is looked for in every element of oneOf, taken or not.
 bool update_record_has_secret(const struct value *object)
 {
     const char *name = external_dns_parameters[PARAMETER_RFC2136_TSIG_SECRET].name;

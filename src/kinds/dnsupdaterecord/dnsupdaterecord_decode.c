@@ -57,11 +57,11 @@ static void take_parameter(struct decoder *decoder, const char *path, const stru
         return; // the shape says so, or it is oneOf or provider
     size_t id = (size_t)(row - external_dns_parameters);
     if (out->values[id])
-        findings_add(decoder->findings, FINDING_ERROR, at,
-                     "%s: stands beside oneOf, too: remove one", at);
+        findings_add_at(decoder->findings, FINDING_ERROR, at,
+                        "stands beside oneOf, too: remove one");
     else if (!(row->types & 1U << value->type))
-        findings_add(decoder->findings, FINDING_ERROR, at, "%s: expected %s, found %s", at,
-                     types_wanted(row), update_record_type_word(value->type));
+        findings_add_at(decoder->findings, FINDING_ERROR, at, "expected %s, found %s",
+                        types_wanted(row), update_record_type_word(value->type));
     else {
         out->values[id] = value;
         out->paths[id] = at;
@@ -82,9 +82,9 @@ static void warn_of_secret(struct decoder *decoder, const char *path, const stru
 {
     const char *name = external_dns_parameters[PARAMETER_RFC2136_TSIG_SECRET].name;
     if (value_find(element, name))
-        findings_add(decoder->findings, FINDING_WARNING,
-                     arena_printf(decoder->arena, "%s.%s", path, name),
-                     "%s.%s: is not used, and is no secret here: remove it", path, name);
+        findings_add_at(decoder->findings, FINDING_WARNING,
+                        arena_printf(decoder->arena, "%s.%s", path, name),
+                        "is not used, and is no secret here: remove it");
 }
 
 // The documentation's oneOf is taken as if the one fitting element stood in its place.
@@ -106,17 +106,17 @@ static void take_one_of(struct decoder *decoder, const struct value *list)
             warn_of_secret(decoder, path, element);
     }
     if (count != 1) {
-        findings_add(decoder->findings, FINDING_ERROR, at,
-                     "%s: %s parameters of provider %s alone: write those "
-                     "that you want beside the others, without oneOf",
-                     at, count ? "several elements have" : "no element has",
-                     provider ? provider : "(unknown)");
+        findings_add_at(decoder->findings, FINDING_ERROR, at,
+                        "%s parameters of provider %s alone: write those "
+                        "that you want beside the others, without oneOf",
+                        count ? "several elements have" : "no element has",
+                        provider ? provider : "(unknown)");
         return;
     }
-    findings_add(decoder->findings, FINDING_WARNING, at,
-                 "%s: only the element of provider %s is taken: write its parameters beside the "
-                 "others, without oneOf",
-                 at, provider);
+    findings_add_at(decoder->findings, FINDING_WARNING, at,
+                    "only the element of provider %s is taken: write its parameters beside the "
+                    "others, without oneOf",
+                    provider);
     value_each (item, chosen)
         take_parameter(decoder, chosen_at, item);
 }
@@ -127,14 +127,13 @@ static void take_parameters(struct decoder *decoder, const struct value *map)
     value_each (item, map && map->type == VALUE_MAP ? map : NULL)
         take_parameter(decoder, AT_PARAMETERS, item);
     if (value_find(map, "provider"))
-        findings_add(decoder->findings, FINDING_WARNING, AT_PARAMETERS ".provider",
-                     AT_PARAMETERS ".provider: is not used, spec.provider counts: remove it");
+        findings_add_at(decoder->findings, FINDING_WARNING, AT_PARAMETERS ".provider",
+                        "is not used, spec.provider counts: remove it");
     if (one_of && one_of->type == VALUE_LIST)
         take_one_of(decoder, one_of);
     else if (one_of)
-        findings_add(decoder->findings, FINDING_ERROR, AT_PARAMETERS ".oneOf",
-                     AT_PARAMETERS ".oneOf: expected a list, found %s",
-                     update_record_type_word(one_of->type));
+        findings_add_at(decoder->findings, FINDING_ERROR, AT_PARAMETERS ".oneOf",
+                        "expected a list, found %s", update_record_type_word(one_of->type));
 }
 
 // ---- lists --------------------------------------------------------------------------------------
@@ -162,7 +161,7 @@ static const struct update_record_pair *make_pairs(struct arena *arena, const st
     return pairs;
 }
 
-// Of anything but texts empty ones come, so that each keeps its place in the list.
+// An item that is no text becomes an empty one, so that the others keep their place in the list.
 static const struct text *make_texts(struct arena *arena, const struct value *list, size_t *count)
 {
     struct text *texts = arena_new_array(arena, struct text, value_count(list) + 1);

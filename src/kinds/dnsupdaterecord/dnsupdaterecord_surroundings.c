@@ -6,18 +6,11 @@
 #include "kinds/dnsupdaterecord/external_dns_private.h"
 #include "kinds/emco_name.h"
 
-#define ENV_TARGET "env:"
-
 // "spec.env[2].name"
 static const char *path_at(const struct check_run *run, const char *list, size_t index,
                            const char *field)
 {
     return arena_printf(run->findings->arena, "%s[%zu]%s", list, index, field);
-}
-
-static struct text behind(struct text text, size_t len)
-{
-    return (struct text){text.at + len, text.len - len};
 }
 
 static const char *provider_of(const struct check_run *run)
@@ -63,8 +56,9 @@ static const char *fault_of_file(const struct check_run *run, struct text target
 
 static const char *fault_of_target(const struct check_run *run, struct text target)
 {
-    if (text_starts(target, ENV_TARGET))
-        return external_dns_find_env(behind(target, strlen(ENV_TARGET)), run->record->provider)
+    struct text variable = external_dns_target_variable(target);
+    if (variable.at)
+        return external_dns_find_env(variable, run->record->provider)
                    ? NULL
                    : "is no variable that may be set for this provider";
     if (!external_dns_find(target) && is_flag_name(target) && external_dns_is_secret_flag(target))
@@ -89,6 +83,12 @@ static void check_refs(const struct check_run *run)
 
 // ---- env ----------------------------------------------------------------------------------------
 
+static bool sets_variable(const struct update_record_ref *ref, struct text name)
+{
+    struct text variable = external_dns_target_variable(ref->target);
+    return variable.at && text_equal(variable, name);
+}
+
 static bool is_set_elsewhere(const struct update_record *record, size_t index)
 {
     struct text name = record->env[index].name;
@@ -96,8 +96,7 @@ static bool is_set_elsewhere(const struct update_record *record, size_t index)
         if (text_equal(record->env[i].name, name))
             return true;
     for (size_t i = 0; i < record->ref_count; i++)
-        if (text_starts(record->refs[i].target, ENV_TARGET) &&
-            text_equal(behind(record->refs[i].target, strlen(ENV_TARGET)), name))
+        if (sets_variable(&record->refs[i], name))
             return true;
     return false;
 }
@@ -175,9 +174,9 @@ static void check_version(const struct check_run *run)
                     check_shown(run, version), EXTERNAL_DNS_OLDEST);
         break;
     case EXTERNAL_DNS_TOO_NEW:
-        findings_add(run->findings, FINDING_WARNING, path,
-                     "%s: %s is newer than what Signpost knows: it is treated as v0.%d", path,
-                     check_shown(run, version), EXTERNAL_DNS_NEWEST);
+        findings_add_at(run->findings, FINDING_WARNING, path,
+                        "%s is newer than what Signpost knows: it is treated as v0.%d",
+                        check_shown(run, version), EXTERNAL_DNS_NEWEST);
         break;
     case EXTERNAL_DNS_SUPPORTED:
         break;
@@ -251,8 +250,7 @@ static void check_credentials(const struct check_run *run)
 {
     const char *text;
     if (update_record_credentials(run->record, &text) != REASON_NONE)
-        findings_add(run->findings, FINDING_WARNING, "spec.secretRefs", "spec.secretRefs: %s",
-                     text);
+        findings_add_at(run->findings, FINDING_WARNING, "spec.secretRefs", "%s", text);
 }
 
 void check_surroundings(const struct check_run *run)
@@ -273,8 +271,7 @@ static bool has_env(const struct update_record *record, const char *name)
         if (text_is(record->env[i].name, name))
             return true;
     for (size_t i = 0; i < record->ref_count; i++)
-        if (text_starts(record->refs[i].target, ENV_TARGET) &&
-            text_is(behind(record->refs[i].target, strlen(ENV_TARGET)), name))
+        if (sets_variable(&record->refs[i], text_of(name)))
             return true;
     return false;
 }

@@ -135,6 +135,8 @@ struct external_dns_variable {
     bool is_secret; // may stand in a Secret only
     bool is_file;   // names a file, whose content stands in a Secret
 };
+// The NAME of "env:NAME", as targets of secretRefs name variables. Absent: a parameter's target.
+struct text external_dns_target_variable(struct text target);
 // A variable of the provider's own libraries that may be set; NULL: it may not.
 const struct external_dns_variable *external_dns_find_env(struct text name,
                                                           enum external_dns_provider provider);

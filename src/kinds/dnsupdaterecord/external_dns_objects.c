@@ -7,7 +7,6 @@
 enum { USER_ID = 65532, FILES_GROUP_ID = 65534, FILE_MODE = 0440 };
 
 #define NAME_PREFIX "external-dns-"
-#define FILES_FOLDER "/etc/signpost"
 #define CHECKSUM_ANNOTATION DNS_GROUP "/secret-checksum"
 
 struct made { // what all objects of a record share
@@ -217,7 +216,7 @@ static struct value *make_source(const struct made *made, const struct external_
     struct value *item = value_make(made->arena, VALUE_MAP);
     struct value *source = value_make(made->arena, VALUE_MAP);
     put(made, item, "key", file->key);
-    value_put_text(made->arena, item, "path", file->path + strlen(FILES_FOLDER "/"));
+    value_put_text(made->arena, item, "path", file->path + strlen(EXTERNAL_DNS_FILES "/"));
     put(made, source, "secret.name", file->secret);
     value_put(made->arena, source, "secret.items", list_of(made, item));
     return source;
@@ -238,7 +237,7 @@ static void add_files(const struct made *made, struct value *pod, struct value *
     value_put(made->arena, volume, "projected.sources", sources);
     value_set(pod, TEXT("volumes"), list_of(made, volume));
     value_put_text(made->arena, mount, "name", "files");
-    value_put_text(made->arena, mount, "mountPath", FILES_FOLDER);
+    value_put_text(made->arena, mount, "mountPath", EXTERNAL_DNS_FILES);
     value_put_bool(made->arena, mount, "readOnly", true);
     value_set(container, TEXT("volumeMounts"), list_of(made, mount));
 }

@@ -11,8 +11,7 @@ enum {
     HASH_DIGITS = 8,
     LAST_OLD_PREFIX = 21, // the last release with the old prefix of annotations
 };
-#define MOUNTS "/etc/signpost/"
-#define ENV_TARGET "env:"
+#define MOUNTS EXTERNAL_DNS_FILES "/"
 
 struct renderer {
     struct arena *arena;
@@ -180,7 +179,7 @@ static void render_coredns_prefix(struct renderer *renderer, enum external_dns_i
                 TEXT_ARGS(text), text_ends(text, "/") ? "" : "/");
 }
 
-// Of the hosts the port goes along: external-dns has none of its own.
+// The port is passed along with the hosts: external-dns has no port of its own.
 static void render_hosts(struct renderer *renderer, enum external_dns_id id)
 {
     const struct update_record *record = renderer->input->record;
@@ -320,10 +319,9 @@ static void add_secret_flag(struct renderer *renderer, const struct update_recor
 static void render_ref(struct renderer *renderer, const struct update_record_ref *ref)
 {
     const struct external_dns_parameter *row = external_dns_find(ref->target);
-    size_t prefix = strlen(ENV_TARGET);
-    if (text_starts(ref->target, ENV_TARGET))
-        add_variable(renderer, (struct text){ref->target.at + prefix, ref->target.len - prefix},
-                     ref);
+    struct text variable = external_dns_target_variable(ref->target);
+    if (variable.at)
+        add_variable(renderer, variable, ref);
     else if (external_dns_is_secret_flag(ref->target))
         add_secret_flag(renderer, ref);
     else if (row && external_dns_is_used(row, renderer->input->record->provider))

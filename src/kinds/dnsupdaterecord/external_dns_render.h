@@ -2,7 +2,8 @@
 
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
 
-// What an external-dns is started with for one DNSUpdateRecord. Pure: the same record gives the
+// Makes the arguments, the environment and the files with which external-dns is started for one
+// DNSUpdateRecord. Pure: the same record gives the
 // same bytes. It holds for a record that update_record_check() has no error of. Everything is made
 // in the arena, its texts borrowed from the record.
 
@@ -21,6 +22,7 @@ struct external_dns_env {
     struct text secret;
     struct text key;
 };
+#define EXTERNAL_DNS_FILES "/etc/signpost" // where the files of Secrets are mounted
 struct external_dns_file {
     const char *path; // "/etc/signpost/tls-ca"
     struct text target;

@@ -202,6 +202,12 @@ static const struct external_dns_variable variables[] = {
     {.name = "ETCD_TLS_INSECURE", .owners = OWNER_COREDNS},
 };
 
+struct text external_dns_target_variable(struct text target)
+{
+    static const char mark[] = "env:";
+    return text_starts(target, mark) ? behind(target, strlen(mark)) : (struct text){0};
+}
+
 const struct external_dns_variable *external_dns_find_env(struct text name,
                                                           enum external_dns_provider provider)
 {

@@ -84,7 +84,7 @@ static inline bool holds(const char *text, const char *part)
             fail_msg("\"%s\" does not hold \"%s\"", whole_, part);                                 \
     } while (0)
 
-// By way of what the cache keeps.
+// The record as a controller has it: encoded for the cache, and decoded from there.
 static inline const struct update_record *record_of(const struct value *object)
 {
     struct update_record *record = arena_new_of(arena, struct update_record);

@@ -103,7 +103,7 @@ struct place {
     size_t index; // among its siblings
 };
 
-// As kind_check has them: a name with a dot stands in brackets.
+// Writes the path of a place as kind_check spells it: a name with a dot stands in brackets.
 static void add_path(struct buffer *out, const struct place *place)
 {
     if (!place->parent) {
