@@ -41,6 +41,18 @@ void findings_add_at(struct findings *findings, enum finding_level level, const 
     findings_add(findings, level, path, "%s", text.at);
 }
 
+void finding_path_add(struct buffer *path, struct text name)
+{
+    bool has_dot = name.len && memchr(name.at, '.', name.len);
+    if (has_dot)
+        buffer_add_char(path, '[');
+    else if (path->len)
+        buffer_add_char(path, '.');
+    text_clean(path, name, FINDING_NAME_MAX);
+    if (has_dot)
+        buffer_add_char(path, ']');
+}
+
 size_t findings_errors(const struct findings *findings)
 {
     return count_level(findings, FINDING_ERROR);

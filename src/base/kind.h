@@ -117,6 +117,10 @@ const char *finding_text(struct arena *arena, const struct finding *finding);
 // Drops what came after the first `shapes` at or below a path that one of those names: rules read a
 // field of the wrong shape as absent, so what they say of it is no news.
 void findings_drop_echoes(struct findings *findings, size_t shapes);
+// Appends a name to a path: "name" at its beginning, ".name" further on, and "[na.me]" of a name
+// with a dot, each cut to FINDING_NAME_MAX octets.
+enum { FINDING_NAME_MAX = 256 };
+void finding_path_add(struct buffer *path, struct text name);
 // Fills line and column of findings that lack them, from where their path stands in the tree.
 void findings_locate(struct findings *findings, const struct value *object);
 

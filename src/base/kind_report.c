@@ -9,14 +9,7 @@ static void add_step(struct buffer *out, const struct spot *spot)
         buffer_printf(out, "[%zu]", spot->index);
         return;
     }
-    bool has_dot = spot->name.len && memchr(spot->name.at, '.', spot->name.len);
-    if (has_dot)
-        buffer_add_char(out, '[');
-    else if (out->len)
-        buffer_add_char(out, '.');
-    text_clean(out, spot->name, KIND_SHOWN_MAX * 4);
-    if (has_dot)
-        buffer_add_char(out, ']');
+    finding_path_add(out, spot->name);
 }
 
 static void add_path(struct buffer *out, const struct spot *spot)

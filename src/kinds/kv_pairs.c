@@ -132,15 +132,12 @@ const struct kv_record *kv_record_list(struct arena *arena, const struct kv_sets
 
 // ---- rules --------------------------------------------------------------------------------------
 
-// The path of a value as kind_check spells it: a key with a dot stands in brackets.
 static const char *pair_path(struct arena *arena, size_t set, size_t entry, struct text key)
 {
-    AUTO_BUFFER shown = {0};
-    text_clean(&shown, key, KV_KEY_MAX);
-    bool has_dot = shown.len && strchr(shown.at, '.');
-    return arena_printf(arena,
-                        has_dot ? "spec.kvPairs[%zu].kv[%zu][%s]" : "spec.kvPairs[%zu].kv[%zu].%s",
-                        set, entry, shown.len ? shown.at : "");
+    AUTO_BUFFER path = {0};
+    buffer_printf(&path, "spec.kvPairs[%zu].kv[%zu]", set, entry);
+    finding_path_add(&path, key);
+    return arena_copy(arena, buffer_text(&path).at, path.len);
 }
 
 static void check_record(struct text value, const char *path, struct findings *findings)

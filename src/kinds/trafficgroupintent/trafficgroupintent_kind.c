@@ -103,7 +103,6 @@ struct place {
     size_t index; // among its siblings
 };
 
-// Writes the path of a place as kind_check spells it: a name with a dot stands in brackets.
 static void add_path(struct buffer *out, const struct place *place)
 {
     if (!place->parent) {
@@ -115,12 +114,7 @@ static void add_path(struct buffer *out, const struct place *place)
         buffer_printf(out, "[%zu]", place->index);
         return;
     }
-    struct text key = place->value->key;
-    bool has_dot = key.len && memchr(key.at, '.', key.len);
-    buffer_add_char(out, has_dot ? '[' : '.');
-    text_clean(out, key, NAME_MAX);
-    if (has_dot)
-        buffer_add_char(out, ']');
+    finding_path_add(out, place->value->key);
 }
 
 static void refuse_private_key(const struct place *place, struct findings *findings)
