@@ -111,6 +111,7 @@ static void validate(const struct value *object, struct findings *findings)
 
 #define PLACEMENT "spec.placement[]"
 #define NAMES "status.names[]"
+#define RECORDS "status.records[]"
 
 enum { SHARE_GROUP_MAX = 63, HOLD_DOWN_MAX = 32, QUALIFIED_MAX = 2 * EMCO_NAME_MAX + 1 };
 
@@ -214,6 +215,32 @@ static const struct field fields[] = {
      .flags = FIELD_TIME,
      .doc = "When its state last changed."},
     {.path = "status.namesTotal", .type = FIELD_INT, .doc = "How many names there are."},
+    {.path = "status.records",
+     .type = FIELD_LIST,
+     .max = DNSPUBLICATION_RECORDS_MAX,
+     .doc = "The DNSUpdateRecords at whose providers names may stand."},
+    {.path = RECORDS, .type = FIELD_MAP, .doc = "One of them."},
+    {.path = RECORDS ".namespace",
+     .type = FIELD_TEXT,
+     .flags = FIELD_REQUIRED,
+     .max = 63,
+     .doc = "Its namespace."},
+    {.path = RECORDS ".name",
+     .type = FIELD_TEXT,
+     .flags = FIELD_REQUIRED,
+     .max = 253,
+     .doc = "Its name."},
+    {.path = RECORDS ".drainingSince",
+     .type = FIELD_TEXT,
+     .flags = FIELD_TIME,
+     .doc = "Since when nothing is published by it any more."},
+    {.path = RECORDS ".lastSyncTime",
+     .type = FIELD_TEXT,
+     .flags = FIELD_TIME,
+     .doc = "The last synchronization of external-dns that counts as proof that the names went."},
+    {.path = RECORDS ".syncs",
+     .type = FIELD_INT,
+     .doc = "How many such synchronizations were seen since then; two are a proof."},
     CONDITION_FIELDS("Accepted, AddressesReady, Published, Drained."),
 };
 

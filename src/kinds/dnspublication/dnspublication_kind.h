@@ -18,6 +18,7 @@ enum {
     DNSPUBLICATION_NAMES_MAX = 500,   // in the status
     DNSPUBLICATION_TARGETS_MAX = 16,  // of a name there
     DNSPUBLICATION_MESSAGE_MAX = 256, // octets, of a name there
+    DNSPUBLICATION_RECORDS_MAX = 512, // in the status
     DNSPUBLICATION_PLACEMENTS_MAX = 256,
     DNSPUBLICATION_CLUSTERS_MAX = 512, // of a placement
 };
@@ -88,8 +89,19 @@ struct published_name {
     const char *message; // NULL when unpacked
     int64_t since_s;     // Unix; 0: not known
 };
+// A DNS update record at whose provider names of the publication may stand. It is written before
+// the first of them is, and stays until it is proven that the last has gone.
+struct published_record {
+    struct text namespace_; // of the DNSUpdateRecord
+    struct text name;
+    int64_t draining_since_s; // Unix: no DNSEndpoint of ours is left since then; 0: some may be
+    int64_t sync_s;           // the last successful synchronization that counted as proof; 0: none
+    int64_t syncs;            // so many of them came one after another
+};
 struct dnspublication_status {
     enum dnspublication_state state;
+    const struct published_record *records;
+    size_t record_count;
     const struct published_name *names;
     size_t name_count;  // unpacked: of those that were shown
     int64_t name_total; // set by unpacking alone

@@ -71,6 +71,28 @@ static struct value *encode_names(struct arena *arena, const struct dnspublicati
     return list;
 }
 
+static struct value *encode_record(struct arena *arena, const struct published_record *record)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_put(arena, map, "namespace", value_make_text(arena, record->namespace_));
+    value_put(arena, map, "name", value_make_text(arena, record->name));
+    if (record->draining_since_s)
+        value_put(arena, map, "drainingSince", status_time_make(arena, record->draining_since_s));
+    if (record->sync_s)
+        value_put(arena, map, "lastSyncTime", status_time_make(arena, record->sync_s));
+    if (record->syncs)
+        value_put_int(arena, map, "syncs", record->syncs);
+    return map;
+}
+
+static struct value *encode_records(struct arena *arena, const struct dnspublication_status *status)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < status->record_count && i < DNSPUBLICATION_RECORDS_MAX; i++)
+        value_append(list, encode_record(arena, &status->records[i]));
+    return list;
+}
+
 const struct value *dnspublication_status_encode(struct arena *arena,
                                                  const struct dnspublication_status *status)
 {
@@ -79,6 +101,7 @@ const struct value *dnspublication_status_encode(struct arena *arena,
     value_put_int(arena, map, "observedGeneration", status->observed_generation);
     value_put(arena, map, "names", encode_names(arena, status));
     value_put_int(arena, map, "namesTotal", (int64_t)status->name_count);
+    value_put(arena, map, "records", encode_records(arena, status));
     value_put(arena, map, "conditions", conditions_encode(arena, &status->conditions));
     return map;
 }
@@ -113,6 +136,22 @@ static struct published_name decode_name(struct arena *arena, const struct value
     return name;
 }
 
+static void decode_records(struct arena *arena, const struct value *list,
+                           struct dnspublication_status *out)
+{
+    struct published_record *records =
+        arena_new_array(arena, struct published_record, value_count(list) + 1);
+    value_each (map, list)
+        records[out->record_count++] = (struct published_record){
+            .namespace_ = value_text_at(map, "namespace"),
+            .name = value_text_at(map, "name"),
+            .draining_since_s = status_time_at(map, "drainingSince"),
+            .sync_s = status_time_at(map, "lastSyncTime"),
+            .syncs = value_int_at(map, "syncs", 0),
+        };
+    out->records = records;
+}
+
 static void decode_status(struct arena *arena, const struct value *tree,
                           struct dnspublication_status *out)
 {
@@ -127,6 +166,7 @@ static void decode_status(struct arena *arena, const struct value *tree,
     };
     value_each (map, list)
         names[out->name_count++] = decode_name(arena, map);
+    decode_records(arena, value_list_at(tree, "records"), out);
     conditions_decode(&out->conditions, value_find(tree, "conditions"),
                       dnspublication_condition_types);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 #include "kinds/dnsupdaterecord/external_dns_private.h"
 
 static const struct value *value_of(const struct check_run *run, enum external_dns_id id)
@@ -89,31 +90,6 @@ static void check_registry(const struct check_run *run)
                           "with policy sync noop lets external-dns remove the records of others");
 }
 
-static struct text without_dot(struct text domain)
-{
-    bool has_dot = text_starts(domain, ".");
-    return (struct text){domain.at + has_dot, domain.len - has_dot};
-}
-
-static bool covers(struct text wide, struct text narrow)
-{
-    wide = without_dot(wide);
-    narrow = without_dot(narrow);
-    if (!wide.len || wide.len > narrow.len)
-        return false;
-    size_t before = narrow.len - wide.len;
-    return text_equal_nocase(wide, (struct text){narrow.at + before, wide.len}) &&
-           (!before || narrow.at[before - 1] == '.');
-}
-
-static bool is_covered(const struct text *wide, size_t count, struct text narrow)
-{
-    for (size_t i = 0; i < count; i++)
-        if (covers(wide[i], narrow))
-            return true;
-    return false;
-}
-
 static void check_filters(const struct check_run *run)
 {
     size_t filter_count;
@@ -125,7 +101,7 @@ static void check_filters(const struct check_run *run)
     const struct text *excludes =
         external_dns_entries(arena, value_of(run, PARAMETER_EXCLUDE_DOMAINS), &exclude_count);
     for (size_t i = 0; i < filter_count; i++)
-        covered += is_covered(excludes, exclude_count, filters[i]);
+        covered += update_record_domains_cover(excludes, exclude_count, filters[i]);
     if (!filter_count)
         parameter_warning(run, PARAMETER_DOMAIN_FILTER,
                           "is not set: all zones that the provider shows are updated");

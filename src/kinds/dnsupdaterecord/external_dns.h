@@ -46,6 +46,8 @@ enum external_dns_support {
     EXTERNAL_DNS_TOO_NEW, // treated as the newest that we know
     EXTERNAL_DNS_NO_RELEASE,
 };
+// The release of external-dns that is run where nobody names one.
+#define EXTERNAL_DNS_VERSION "v0.22.0"
 enum { EXTERNAL_DNS_OLDEST = 19, EXTERNAL_DNS_NEWEST = 22 };
 
 // Reads "v0.22.0"; the minor number by which flags are spelled goes to *minor, which is always

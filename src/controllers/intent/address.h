@@ -1,0 +1,23 @@
+#pragma once
+
+#include "controllers/intent/resolve.h"
+
+// Under which addresses a service is reached in one cluster: what an operator wrote comes first,
+// what the cluster itself says comes last. Everything lives in the reader's arena.
+
+enum address_scope { ADDRESS_PUBLIC, ADDRESS_LOCAL };
+
+struct addresses {
+    const struct text *items; // IP addresses and host names, in the order of their source
+    size_t count;
+    const char *pending; // there is none: why, for people
+    // The cluster could not be asked: that there is none proves nothing.
+    bool is_unknown;
+};
+// `allows_private`: private addresses that the cluster says are public ones, too.
+void addresses_find(struct model_reader *reader, const struct resolved *resolved,
+                    const struct resolved_service *service, size_t cluster,
+                    enum address_scope scope, bool allows_private, struct addresses *out);
+
+// "A", "AAAA" or "CNAME": the type of a record that leads to that address or host name.
+const char *address_type(struct text address);

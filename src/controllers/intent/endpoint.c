@@ -1,0 +1,478 @@
+#include "controllers/intent/endpoint.h"
+
+#include <stdlib.h>
+
+#include "base/labels.h"
+#include "controllers/intent/address.h"
+#include "controllers/intent/publication.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
+#include "kinds/dnsupdaterecord/external_dns_render.h"
+
+#define HELD_ANNOTATION DNS_GROUP "/held-since"
+#define PLAIN_PROJECT DNS_GROUP "/project"
+#define PLAIN_APP DNS_GROUP "/composite-app"
+#define PLAIN_VERSION DNS_GROUP "/version"
+#define PLAIN_GROUP DNS_GROUP "/deployment-intent-group"
+
+enum { SLUG_MAX = 24, NAME_DIGITS = 8, LABEL_DIGITS = 10 };
+
+// ---- names --------------------------------------------------------------------------------------
+
+static const char *object_name_of(const struct endpoint_context *context,
+                                  const struct resolved_service *service,
+                                  const struct resolved_record *record)
+{
+    AUTO_BUFFER name = {0};
+    const struct resolved *resolved = context->resolved;
+    const struct emco_coordinates *at = &resolved->publication.coordinates;
+    const struct text none = {"", 0};
+    const struct cluster_reference *cluster =
+        record->cluster == RESOLVED_CLOUD ? NULL : resolved->clusters[record->cluster].reference;
+    const struct text components[] = {resolved->project,
+                                      at->composite_app,
+                                      at->version,
+                                      at->group,
+                                      service->group->metadata.name,
+                                      service->intent->metadata.name,
+                                      record->record->name,
+                                      cluster ? cluster->provider : none,
+                                      cluster ? cluster->cluster : none};
+    emco_slug_write(&name, service->intent->app, SLUG_MAX);
+    buffer_add_char(&name, '-');
+    emco_slug_write(&name, service->intent->service, SLUG_MAX);
+    buffer_add_char(&name, '-');
+    emco_hash_write(&name, NAME_DIGITS, components, COUNT_OF(components));
+    return arena_copy(context->reader->arena, name.at, name.len);
+}
+
+static int compare_place(struct text namespace_, struct text name, const struct object *object)
+{
+    int order = text_compare(namespace_, object_namespace(object));
+    return order ? order : text_compare(name, object_name(object));
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+    const struct object *object = *(const struct object *const *)a;
+    return compare_place(object_namespace(object), object_name(object),
+                         *(const struct object *const *)b);
+}
+
+static int compare_endpoint(const void *wanted, const void *item)
+{
+    const struct intent_endpoint *endpoint = wanted;
+    return compare_place(object_namespace(endpoint->record->object), text_of(endpoint->object),
+                         *(const struct object *const *)item);
+}
+
+static void find_seen(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+{
+    const struct object **found = context->seen_count
+                                      ? bsearch(endpoint, context->seen, context->seen_count,
+                                                sizeof(const struct object *), compare_endpoint)
+                                      : NULL;
+    if (!found)
+        return;
+    endpoint->seen = *found;
+    endpoint->seen_at = (size_t)(found - context->seen);
+    dnsendpoint_unpack(context->reader->arena, object_spec(*found), &endpoint->there);
+}
+
+void endpoints_sort_seen(const struct object **seen, size_t count)
+{
+    if (count)
+        qsort(seen, count, sizeof(const struct object *), compare_objects);
+}
+
+// ---- targets ------------------------------------------------------------------------------------
+
+struct targets {
+    struct arena *arena;
+    struct text *items;
+    size_t count;
+    size_t capacity;
+    const char *pending;
+    bool is_unknown; // some clusters could not be asked
+};
+
+static void add_target(struct targets *targets, struct text target)
+{
+    arena_reserve(targets->arena, &targets->items, &targets->capacity, targets->count + 1);
+    targets->items[targets->count++] = target;
+}
+
+static void add_cluster(const struct endpoint_context *context,
+                        const struct intent_endpoint *endpoint, size_t cluster,
+                        enum address_scope scope, struct targets *out)
+{
+    struct addresses found;
+    addresses_find(context->reader, context->resolved, endpoint->service, cluster, scope,
+                   endpoint->record->record->allows_private, &found);
+    for (size_t i = 0; i < found.count; i++)
+        add_target(out, found.items[i]);
+    if (!found.count && !out->pending)
+        out->pending = found.pending;
+    out->is_unknown |= found.is_unknown;
+}
+
+static void find_targets(const struct endpoint_context *context,
+                         const struct intent_endpoint *endpoint, struct targets *out)
+{
+    const struct resolved *resolved = context->resolved;
+    size_t cluster = endpoint->record->cluster;
+    if (cluster != RESOLVED_CLOUD) {
+        add_cluster(context, endpoint, cluster, ADDRESS_LOCAL, out);
+        return;
+    }
+    for (size_t i = 0; i < resolved->cluster_count; i++)
+        if (resolved_is_placed(resolved, endpoint->service, i))
+            add_cluster(context, endpoint, i, ADDRESS_PUBLIC, out);
+    if (!out->count && !out->pending)
+        out->pending = arena_printf(out->arena, "app %.*s runs in no cluster of logical cloud %.*s",
+                                    TEXT_ARGS(endpoint->service->intent->app),
+                                    TEXT_ARGS(resolved->publication.logical_cloud));
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return text_compare(*(const struct text *)a, *(const struct text *)b);
+}
+
+static size_t drop_repeated(struct text *items, size_t count)
+{
+    size_t kept = 0;
+    qsort(items, count, sizeof *items, compare_texts);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || !text_equal(items[kept - 1], items[i]))
+            items[kept++] = items[i];
+    return kept;
+}
+
+static void add_set(struct intent_endpoint *endpoint, const char *type, const struct text *items,
+                    size_t count)
+{
+    endpoint->sets[endpoint->set_count++] = (struct endpoint){.dns_name = endpoint->service->name,
+                                                              .type = text_of(type),
+                                                              .targets = items,
+                                                              .target_count = count,
+                                                              .ttl_s = endpoint->record->ttl_s};
+}
+
+static void add_type(struct intent_endpoint *endpoint, const struct targets *targets,
+                     const char *type)
+{
+    struct text *items = arena_new_array(targets->arena, struct text, targets->count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < targets->count; i++)
+        if (text_is(text_of(type), address_type(targets->items[i])))
+            items[count++] = targets->items[i];
+    count = drop_repeated(items, count);
+    if (count)
+        add_set(endpoint, type, items, count);
+}
+
+static size_t count_host_names(const struct targets *targets)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < targets->count; i++)
+        count += text_is(TEXT("CNAME"), address_type(targets->items[i]));
+    return count;
+}
+
+// Of several host names the first counts, as a name has one CNAME.
+static void add_alias(struct intent_endpoint *endpoint, const struct targets *targets)
+{
+    struct text *first = arena_new_of(targets->arena, struct text);
+    *first = targets->items[0];
+    add_set(endpoint, "CNAME", first, 1);
+    for (size_t i = 1; i < targets->count; i++)
+        endpoint->is_mixed |= !text_equal(targets->items[i], *first);
+}
+
+static void add_sets(struct intent_endpoint *endpoint, const struct targets *targets)
+{
+    size_t host_names = count_host_names(targets);
+    if (targets->count && host_names == targets->count) {
+        add_alias(endpoint, targets);
+        return;
+    }
+    endpoint->is_mixed = host_names > 0;
+    add_type(endpoint, targets, "A");
+    add_type(endpoint, targets, "AAAA");
+}
+
+// ---- what stood before --------------------------------------------------------------------------
+
+static struct text annotation_of(const struct dnsendpoint *seen, const char *key)
+{
+    return text_map_find(seen->annotations, seen->annotation_count, text_of(key));
+}
+
+// A cluster that cannot be asked may still have all that stands.
+static void add_seen_targets(const struct intent_endpoint *endpoint, struct targets *targets)
+{
+    const struct dnsendpoint *there = &endpoint->there;
+    for (size_t i = 0; i < there->count; i++)
+        for (size_t at = 0; at < there->endpoints[i].target_count; at++)
+            add_target(targets, there->endpoints[i].targets[at]);
+}
+
+static int64_t held_since(const struct endpoint_context *context,
+                          const struct intent_endpoint *endpoint)
+{
+    struct arena *arena = context->reader->arena;
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_put(arena, map, "since",
+              value_make_text(arena, annotation_of(&endpoint->there, HELD_ANNOTATION)));
+    int64_t since_s = status_time_at(map, "since");
+    return since_s ? since_s : context->now_s;
+}
+
+int64_t endpoint_held_until(const struct endpoint_context *context,
+                            const struct intent_endpoint *endpoint)
+{
+    int64_t hold_ms = context->resolved->publication.hold_down_ms;
+    if (endpoint->state != NAME_HELD || hold_ms < 0)
+        return 0;
+    return held_since(context, endpoint) + (hold_ms + 999) / 1000;
+}
+
+// The last addresses of a name stay for a while though they are not seen any more.
+static void hold(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+{
+    const struct dnsendpoint *there = &endpoint->there;
+    endpoint->state = NAME_HELD;
+    endpoint->reason = REASON_HELD;
+    int64_t until_s = endpoint_held_until(context, endpoint);
+    if (!there->count || (until_s && until_s <= context->now_s)) {
+        endpoint->state = NAME_ADDRESS_PENDING;
+        endpoint->reason = REASON_ADDRESS_PENDING;
+        return;
+    }
+    for (size_t i = 0; i < there->count && endpoint->set_count < ENDPOINT_SETS_MAX; i++)
+        endpoint->sets[endpoint->set_count++] = there->endpoints[i];
+}
+
+static void fill_sets(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+{
+    struct targets targets = {.arena = context->reader->arena};
+    find_targets(context, endpoint, &targets);
+    if (targets.is_unknown)
+        add_seen_targets(endpoint, &targets);
+    add_sets(endpoint, &targets);
+    endpoint->message = targets.pending;
+    if (!endpoint->set_count)
+        hold(context, endpoint);
+}
+
+// ---- faults -------------------------------------------------------------------------------------
+
+static void set_state(struct intent_endpoint *endpoint, enum published_name_state state,
+                      enum reason reason, const char *message)
+{
+    endpoint->state = state;
+    endpoint->reason = reason;
+    endpoint->message = message;
+    endpoint->set_count = 0;
+}
+
+static void check_name(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+{
+    for (size_t i = 0; i < endpoint->set_count; i++) {
+        const char *text;
+        enum reason fault =
+            update_record_name_fault(context->reader->arena, endpoint->record->record,
+                                     endpoint->service->name, endpoint->sets[i].type, &text);
+        if (fault) {
+            set_state(endpoint, NAME_INVALID, fault, text);
+            return;
+        }
+    }
+}
+
+static void check_holder(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+{
+    struct arena *arena = context->reader->arena;
+    int64_t ttl_s = endpoint->record->ttl_s;
+    const struct object *holder =
+        intent_model_holder(context->reader->model, context->publication, endpoint->record->object,
+                            endpoint->service->name, &ttl_s);
+    for (size_t i = 0; i < endpoint->set_count; i++)
+        endpoint->sets[i].ttl_s = ttl_s;
+    if (holder)
+        set_state(endpoint, NAME_CONFLICT, REASON_NAME_CONFLICT,
+                  arena_printf(arena,
+                               "DNSPublication %.*s/%.*s has the name in DNSUpdateRecord %s; it is "
+                               "taken over when that one goes",
+                               TEXT_ARGS(object_namespace(holder)), TEXT_ARGS(object_name(holder)),
+                               endpoint->record->shown));
+}
+
+static void explain_mixed(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+{
+    if (!endpoint->is_mixed || !endpoint->set_count || endpoint->reason)
+        return;
+    endpoint->reason = REASON_MIXED_TARGETS;
+    endpoint->message = arena_copy_text(
+        context->reader->arena,
+        text_is(endpoint->sets[0].type, "CNAME")
+            ? "there are several host names, and a name has one: the first is published"
+            : "there are addresses and host names: the addresses are published");
+}
+
+static void make_endpoint(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+{
+    endpoint->object = object_name_of(context, endpoint->service, endpoint->record);
+    find_seen(context, endpoint);
+    endpoint->state = NAME_WRITTEN;
+    fill_sets(context, endpoint);
+    if (endpoint->set_count && endpoint->state != NAME_HELD)
+        endpoint->message = NULL;
+    check_name(context, endpoint);
+    if (endpoint->state != NAME_INVALID)
+        check_holder(context, endpoint);
+    explain_mixed(context, endpoint);
+}
+
+static bool is_for(const struct resolved *resolved, const struct resolved_service *service,
+                   const struct resolved_record *record)
+{
+    return !record->fault && (record->cluster == RESOLVED_CLOUD ||
+                              resolved_is_placed(resolved, service, record->cluster));
+}
+
+struct intent_endpoint *endpoints_make(const struct endpoint_context *context, size_t *count)
+{
+    const struct resolved *resolved = context->resolved;
+    struct intent_endpoint *all =
+        arena_new_array(context->reader->arena, struct intent_endpoint,
+                        resolved->service_count * resolved->record_count + 1);
+    *count = 0;
+    for (size_t r = 0; r < resolved->record_count; r++)
+        for (size_t s = 0; s < resolved->service_count; s++) {
+            const struct resolved_service *service = &resolved->services[s];
+            if (!is_for(resolved, service, &resolved->records[r]))
+                continue;
+            struct intent_endpoint *endpoint = &all[(*count)++];
+            *endpoint =
+                (struct intent_endpoint){.service = service, .record = &resolved->records[r]};
+            if (service->name.len)
+                make_endpoint(context, endpoint);
+            else
+                set_state(endpoint, NAME_INVALID, REASON_INVALID_NAME, service->fault);
+        }
+    return all;
+}
+
+// ---- the object ---------------------------------------------------------------------------------
+
+static const char *hash_label(struct arena *arena, const struct text *components, size_t count)
+{
+    AUTO_BUFFER label = {0};
+    emco_hash_write(&label, LABEL_DIGITS, components, count);
+    return arena_copy(arena, label.at, label.len);
+}
+
+static void put_at(struct arena *arena, struct value *map, const char *key, struct text text)
+{
+    value_set(map, text_of(key), value_make_text(arena, text));
+}
+
+static struct value *labels_of(const struct endpoint_context *context,
+                               const struct intent_endpoint *endpoint)
+{
+    struct arena *arena = context->reader->arena;
+    const struct resolved *resolved = context->resolved;
+    const struct emco_coordinates *at = &resolved->publication.coordinates;
+    const struct text components[] = {resolved->project, at->composite_app, at->version, at->group};
+    struct value *map = value_make(arena, VALUE_MAP);
+    put_at(arena, map, "app.kubernetes.io/managed-by", TEXT("signpost"));
+    put_at(arena, map, INTENT_PROJECT_LABEL, text_of(hash_label(arena, components, 1)));
+    put_at(arena, map, INTENT_PUBLICATION_LABEL,
+           text_of(hash_label(arena, components, COUNT_OF(components))));
+    put_at(arena, map, INTENT_RECORD_LABEL,
+           text_of(update_record_label(arena, endpoint->record->project,
+                                       endpoint->record->record->name)));
+    return map;
+}
+
+static struct value *annotations_of(const struct endpoint_context *context,
+                                    const struct intent_endpoint *endpoint)
+{
+    struct arena *arena = context->reader->arena;
+    const struct resolved *resolved = context->resolved;
+    const struct emco_coordinates *at = &resolved->publication.coordinates;
+    const char *publication = arena_printf(arena, "%.*s/%.*s", TEXT_ARGS(resolved->namespace_),
+                                           TEXT_ARGS(object_name(context->publication)));
+    struct value *map = value_make(arena, VALUE_MAP);
+    put_at(arena, map, INTENT_PUBLICATION_ANNOTATION, text_of(publication));
+    put_at(arena, map, INTENT_RECORD_ANNOTATION, endpoint->record->record->name);
+    put_at(arena, map, PLAIN_PROJECT, resolved->project);
+    put_at(arena, map, PLAIN_APP, at->composite_app);
+    put_at(arena, map, PLAIN_VERSION, at->version);
+    put_at(arena, map, PLAIN_GROUP, at->group);
+    if (endpoint->state == NAME_HELD)
+        value_set(map, TEXT(HELD_ANNOTATION),
+                  status_time_make(arena, held_since(context, endpoint)));
+    return map;
+}
+
+struct value *endpoint_tree(const struct endpoint_context *context,
+                            const struct intent_endpoint *endpoint)
+{
+    struct arena *arena = context->reader->arena;
+    struct value *tree = value_make(arena, VALUE_MAP);
+    struct value *annotations = annotations_of(context, endpoint);
+    if (endpoint->state != NAME_HELD && annotation_of(&endpoint->there, HELD_ANNOTATION).at)
+        value_set(annotations, TEXT(HELD_ANNOTATION), value_make(arena, VALUE_NULL));
+    value_put(arena, tree, "metadata.labels", labels_of(context, endpoint));
+    value_put(arena, tree, "metadata.annotations", annotations);
+    if (text_equal(object_namespace(endpoint->record->object), context->resolved->namespace_))
+        value_put(arena, tree, "metadata.ownerReferences",
+                  object_owner_references(arena, context->publication, true));
+    value_put(arena, tree, "spec", dnsendpoint_encode(arena, endpoint->sets, endpoint->set_count));
+    return tree;
+}
+
+static bool is_same_set(const struct endpoint *a, const struct endpoint *b)
+{
+    if (!text_equal(a->dns_name, b->dns_name) || !text_equal(a->type, b->type) ||
+        a->ttl_s != b->ttl_s || a->target_count != b->target_count || b->set_identifier.len ||
+        b->property_count)
+        return false;
+    for (size_t i = 0; i < a->target_count; i++)
+        if (!text_equal(a->targets[i], b->targets[i]))
+            return false;
+    return true;
+}
+
+static bool has_annotations(const struct endpoint_context *context,
+                            const struct intent_endpoint *endpoint)
+{
+    const struct dnsendpoint *seen = &endpoint->there;
+    value_each (item, annotations_of(context, endpoint))
+        if (!text_equal(text_map_find(seen->annotations, seen->annotation_count, item->key),
+                        value_text(item)))
+            return false;
+    return endpoint->state == NAME_HELD || !annotation_of(seen, HELD_ANNOTATION).at;
+}
+
+static bool has_labels(const struct endpoint_context *context,
+                       const struct intent_endpoint *endpoint)
+{
+    value_each (item, labels_of(context, endpoint))
+        if (!text_equal(labels_find(object_spec(endpoint->seen), item->key), value_text(item)))
+            return false;
+    return true;
+}
+
+bool endpoint_stands(const struct endpoint_context *context, const struct intent_endpoint *endpoint)
+{
+    const struct dnsendpoint *there = &endpoint->there;
+    if (!endpoint->seen || there->count != endpoint->set_count)
+        return false;
+    for (size_t i = 0; i < there->count; i++)
+        if (!is_same_set(&endpoint->sets[i], &there->endpoints[i]))
+            return false;
+    return has_labels(context, endpoint) && has_annotations(context, endpoint);
+}

@@ -1,0 +1,199 @@
+#include "controllers/intent/publication.h"
+
+#include "controllers/intent/events.def"
+#include "controllers/intent/model.h"
+#include "controllers/intent/publication_reconcile.h"
+
+// ---- what there is ------------------------------------------------------------------------------
+
+static void list_seen(struct publication_reconcile *reconcile)
+{
+    const struct input_objects *found = &reconcile->in->inputs[PUBLICATION_ENDPOINTS];
+    const struct object **seen =
+        arena_new_array(reconcile->arena, const struct object *, found->count + 1);
+    for (size_t i = 0; i < found->count; i++)
+        seen[i] = found->objects[i];
+    endpoints_sort_seen(seen, found->count);
+    reconcile->context.seen = seen;
+    reconcile->context.seen_count = found->count;
+    reconcile->has_endpoints = !found->is_missing;
+}
+
+static void open_reconcile(struct publication_reconcile *reconcile, const struct snapshot *snapshot,
+                           const void *model, struct decision *out)
+{
+    struct dnspublication publication;
+    const struct object *subject = snapshot->subject;
+    *reconcile = (struct publication_reconcile){
+        .in = snapshot,
+        .out = out,
+        .arena = snapshot->arena,
+        .reader = {.model = model, .arena = snapshot->arena},
+        .context = {.reader = &reconcile->reader,
+                    .resolved = &reconcile->resolved,
+                    .publication = subject,
+                    .now_s = snapshot->now_ms / 1000},
+    };
+    dnspublication_unpack(snapshot->arena, object_spec(subject), object_managed(subject),
+                          &publication, &reconcile->before);
+    reconcile->is_wanted =
+        publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED && !subject->deleted_s;
+    list_seen(reconcile);
+    resolve_publication(&reconcile->reader, subject, &reconcile->resolved);
+    reconcile->endpoints = endpoints_make(&reconcile->context, &reconcile->endpoint_count);
+}
+
+// ---- DNSEndpoints -------------------------------------------------------------------------------
+
+static const struct decision_event *make_event(struct publication_reconcile *reconcile,
+                                               const char *reason, const char *text)
+{
+    struct decision_event *event = arena_new_of(reconcile->arena, struct decision_event);
+    *event = (struct decision_event){.reason = reason, .text = text};
+    return event;
+}
+
+static const struct decision_line *make_line(struct publication_reconcile *reconcile,
+                                             const char *message, const char *object,
+                                             struct text name)
+{
+    struct decision_line *line = arena_new_of(reconcile->arena, struct decision_line);
+    struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, 3);
+    attrs[0] = LOG_TEXT("object", object);
+    attrs[1] = LOG_TEXT("name", arena_copy(reconcile->arena, name.at, name.len));
+    attrs[2] = LOG_END;
+    *line = (struct decision_line){.level = LOG_INFO, .message = message, .attrs = attrs};
+    return line;
+}
+
+static const char *place_of(struct publication_reconcile *reconcile, struct text namespace_,
+                            struct text name)
+{
+    return arena_printf(reconcile->arena, "%.*s/%.*s", TEXT_ARGS(namespace_), TEXT_ARGS(name));
+}
+
+static void write_endpoint(struct publication_reconcile *reconcile,
+                           const struct intent_endpoint *endpoint)
+{
+    struct text namespace_ = object_namespace(endpoint->record->object);
+    const char *place = place_of(reconcile, namespace_, text_of(endpoint->object));
+    const char *what = endpoint->seen ? "changed" : "made";
+    struct object_want *want = decision_add_object(reconcile->out, reconcile->arena);
+    *want = (struct object_want){
+        .key = {&dnsendpoint_kind, namespace_, text_of(endpoint->object)},
+        .tree = endpoint_tree(&reconcile->context, endpoint),
+        .seen = endpoint->seen,
+        .event = make_event(reconcile, EVENT_ENDPOINT_WRITTEN,
+                            arena_printf(reconcile->arena, "DNSEndpoint %s of %.*s was %s", place,
+                                         TEXT_ARGS(endpoint->service->name), what)),
+        .line = make_line(reconcile,
+                          endpoint->seen ? "DNSEndpoint was changed" : "DNSEndpoint was made",
+                          place, endpoint->service->name),
+    };
+    reconcile->writes++;
+}
+
+// What the status does not have yet is not begun, so that a crash leaves nothing unknown.
+bool publication_writes(const struct publication_reconcile *reconcile,
+                        const struct intent_endpoint *endpoint)
+{
+    if (!reconcile->is_wanted || !endpoint->set_count)
+        return false;
+    const struct publication_record *record =
+        publication_find_record(reconcile, endpoint->record->object);
+    return record && record->is_wanted;
+}
+
+static void write_endpoints(struct publication_reconcile *reconcile)
+{
+    for (size_t i = 0; i < reconcile->endpoint_count; i++) {
+        const struct intent_endpoint *endpoint = &reconcile->endpoints[i];
+        if (publication_writes(reconcile, endpoint) &&
+            publication_find_record(reconcile, endpoint->record->object)->was_written &&
+            !endpoint_stands(&reconcile->context, endpoint))
+            write_endpoint(reconcile, endpoint);
+    }
+}
+
+// For each DNSEndpoint that stands, whether it is to stay.
+static bool *list_kept(const struct publication_reconcile *reconcile)
+{
+    bool *kept = arena_new_array(reconcile->arena, bool, reconcile->context.seen_count + 1);
+    for (size_t i = 0; i < reconcile->endpoint_count; i++)
+        if (reconcile->endpoints[i].seen && publication_writes(reconcile, &reconcile->endpoints[i]))
+            kept[reconcile->endpoints[i].seen_at] = true;
+    return kept;
+}
+
+static void remove_endpoint(struct publication_reconcile *reconcile, const struct object *seen)
+{
+    struct dnsendpoint endpoint;
+    const char *place = place_of(reconcile, object_namespace(seen), object_name(seen));
+    dnsendpoint_unpack(reconcile->arena, object_spec(seen), &endpoint);
+    struct text name = endpoint.count ? endpoint.endpoints[0].dns_name : TEXT("");
+    struct object_want *want = decision_add_object(reconcile->out, reconcile->arena);
+    *want = (struct object_want){
+        .key = {&dnsendpoint_kind, object_namespace(seen), object_name(seen)},
+        .seen = seen,
+        .event = make_event(reconcile, EVENT_ENDPOINT_REMOVED,
+                            arena_printf(reconcile->arena, "DNSEndpoint %s of %.*s was removed",
+                                         place, TEXT_ARGS(name))),
+        .line = make_line(reconcile, "DNSEndpoint was removed", place, name),
+    };
+    reconcile->writes++;
+}
+
+// Names are not known while the cloud that they come from is not there: what stands stays.
+static bool is_known(const struct publication_reconcile *reconcile)
+{
+    return !reconcile->is_wanted || reconcile->resolved.has_cloud;
+}
+
+// A name that moves from one object to another is made before it is removed.
+static void remove_endpoints(struct publication_reconcile *reconcile)
+{
+    bool is_made_first = reconcile->writes && !reconcile->in->refused;
+    const bool *kept = list_kept(reconcile);
+    for (size_t i = 0; !is_made_first && is_known(reconcile) && i < reconcile->context.seen_count;
+         i++)
+        if (!kept[i])
+            remove_endpoint(reconcile, reconcile->context.seen[i]);
+}
+
+// ---- the decision -------------------------------------------------------------------------------
+
+static void wake_for_held(struct publication_reconcile *reconcile)
+{
+    for (size_t i = 0; i < reconcile->endpoint_count; i++) {
+        int64_t until_s = endpoint_held_until(&reconcile->context, &reconcile->endpoints[i]);
+        if (until_s)
+            decision_wake_at(reconcile->out, until_s * 1000);
+    }
+}
+
+static bool is_over(const struct publication_reconcile *reconcile)
+{
+    return reconcile->in->subject->deleted_s && !reconcile->context.seen_count &&
+           !reconcile->record_count;
+}
+
+void publication_decide(const struct snapshot *snapshot, void *model, struct decision *out)
+{
+    struct publication_reconcile reconcile;
+    if (!snapshot->subject || snapshot->subject->is_lost)
+        return;
+    open_reconcile(&reconcile, snapshot, model, out);
+    publication_records(&reconcile);
+    if (is_over(&reconcile)) {
+        out->finalizer = FINALIZER_REMOVE;
+        return;
+    }
+    if (reconcile.is_wanted)
+        out->finalizer = FINALIZER_ADD;
+    if (reconcile.has_endpoints) {
+        write_endpoints(&reconcile);
+        remove_endpoints(&reconcile);
+        wake_for_held(&reconcile);
+    }
+    publication_report(&reconcile);
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "controllers/intent/intent_controller.h"
+#include "kinds/group.h"
+
+// The controller of DNSPublications: from the services of a deployment intent group to the
+// DNSEndpoints that external-dns reads, and back again.
+
+#define INTENT_PUBLICATION_FINALIZER DNS_GROUP "/dns-publication"
+
+// On each DNSEndpoint of ours. The labels: which external-dns carries it, whose it is as a hash.
+#define INTENT_RECORD_LABEL DNS_GROUP "/update-record"
+#define INTENT_PROJECT_LABEL DNS_GROUP "/project"
+#define INTENT_PUBLICATION_LABEL DNS_GROUP "/publication"
+// The annotations: "namespace/name" of the DNSPublication; the EMCO name of the record.
+#define INTENT_PUBLICATION_ANNOTATION DNS_GROUP "/publication"
+#define INTENT_RECORD_ANNOTATION DNS_GROUP "/update-record"
+
+enum publication_input {
+    PUBLICATION_ENDPOINTS, // DNSEndpoints of ours for it
+    PUBLICATION_UPDATE_RECORDS,
+    PUBLICATION_CLOUDS,
+    PUBLICATION_CLUSTERS,
+    PUBLICATION_INTENTS,
+    PUBLICATION_NAMESPACES,
+    PUBLICATION_SERVICES,
+    PUBLICATION_NODES,
+    PUBLICATION_INPUTS,
+};
+void publication_decide(const struct snapshot *snapshot, void *model, struct decision *out);

@@ -1,0 +1,416 @@
+#include <stdlib.h>
+
+#include "controllers/intent/events.def"
+#include "controllers/intent/publication_reconcile.h"
+
+// What people are told of a publication: each name's state, the conditions, the state of the whole.
+
+struct report {
+    struct publication_reconcile *reconcile;
+    struct dnspublication_status status;
+    struct published_name *names;
+    size_t name_count;
+    size_t pending;
+    size_t held;
+    size_t faulty;    // invalid, or another publication has them
+    size_t published; // written at least
+    const struct intent_endpoint *first_pending;
+    const struct intent_endpoint *first_held;
+    const struct intent_endpoint *first_faulty;
+};
+
+// ---- names --------------------------------------------------------------------------------------
+
+static int compare_name(const void *wanted, const void *item)
+{
+    const struct published_name *a = wanted;
+    const struct published_name *b = item;
+    const struct text left[] = {a->name, a->type, a->record, a->cluster};
+    const struct text right[] = {b->name, b->type, b->record, b->cluster};
+    for (size_t i = 0; i < COUNT_OF(left); i++) {
+        int order = text_compare(left[i], right[i]);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+// As the status shows it so far; it has them in order.
+static const struct published_name *find_before(const struct report *report,
+                                                const struct published_name *name)
+{
+    const struct dnspublication_status *before = &report->reconcile->before;
+    return before->name_count
+               ? bsearch(name, before->names, before->name_count, sizeof *name, compare_name)
+               : NULL;
+}
+
+static bool is_read(const struct intent_endpoint *endpoint)
+{
+    return endpoint->there.generation &&
+           endpoint->there.observed_generation >= endpoint->there.generation;
+}
+
+// One that external-dns had read when a synchronization ended was part of that.
+static bool is_synced(const struct intent_endpoint *endpoint, const struct published_name *before)
+{
+    const struct condition *synced =
+        conditions_find(&endpoint->record->status->conditions, "Synced");
+    if (!before || !synced || synced->status != CONDITION_TRUE)
+        return false;
+    return before->state == NAME_SYNCED ||
+           (before->state == NAME_READ && endpoint->record->status->last_sync_s > before->since_s);
+}
+
+static enum published_name_state state_of(const struct report *report,
+                                          const struct intent_endpoint *endpoint,
+                                          const struct published_name *before)
+{
+    if (!report->reconcile->is_wanted)
+        return NAME_REMOVING;
+    if (endpoint->state != NAME_WRITTEN || !is_read(endpoint) ||
+        !endpoint_stands(&report->reconcile->context, endpoint))
+        return endpoint->state;
+    return is_synced(endpoint, before) ? NAME_SYNCED : NAME_READ;
+}
+
+static void add_name(struct report *report, const struct intent_endpoint *endpoint,
+                     const struct endpoint *set)
+{
+    const struct resolved_service *service = endpoint->service;
+    const struct resolved_record *record = endpoint->record;
+    struct published_name *name = &report->names[report->name_count++];
+    *name = (struct published_name){
+        .name = service->name.len ? service->name : service->intent->external_name,
+        .type = set ? set->type : (struct text){"", 0},
+        .record = text_of(record->shown),
+        .reason = endpoint->reason,
+        .message = endpoint->reason ? endpoint->message : NULL,
+    };
+    if (record->cluster != RESOLVED_CLOUD)
+        name->cluster = text_of(report->reconcile->resolved.clusters[record->cluster].shown);
+    if (set) {
+        name->targets = set->targets;
+        name->target_count = set->target_count;
+    }
+    const struct published_name *before = find_before(report, name);
+    name->state = state_of(report, endpoint, before);
+    name->since_s = before && before->state == name->state ? before->since_s
+                                                           : report->reconcile->in->now_ms / 1000;
+}
+
+static void note_first(const struct intent_endpoint **first, const struct intent_endpoint *endpoint)
+{
+    if (!*first)
+        *first = endpoint;
+}
+
+static void count_endpoint(struct report *report, const struct intent_endpoint *endpoint)
+{
+    if (endpoint->state == NAME_ADDRESS_PENDING) {
+        report->pending++;
+        note_first(&report->first_pending, endpoint);
+    } else if (endpoint->state == NAME_INVALID || endpoint->state == NAME_CONFLICT) {
+        report->faulty++;
+        note_first(&report->first_faulty, endpoint);
+    } else {
+        report->published++;
+    }
+    if (endpoint->state == NAME_HELD) {
+        report->held++;
+        note_first(&report->first_held, endpoint);
+    }
+}
+
+// A name that is about to be written ahead is told of when it is.
+static bool is_shown(const struct report *report, const struct intent_endpoint *endpoint)
+{
+    if (!report->reconcile->is_wanted)
+        return endpoint->seen;
+    if (!endpoint->set_count)
+        return true;
+    const struct publication_record *record =
+        publication_find_record(report->reconcile, endpoint->record->object);
+    return record && record->was_written;
+}
+
+static void list_names(struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    report->names = arena_new_array(reconcile->arena, struct published_name,
+                                    reconcile->endpoint_count * ENDPOINT_SETS_MAX + 1);
+    for (size_t i = 0; i < reconcile->endpoint_count; i++) {
+        const struct intent_endpoint *endpoint = &reconcile->endpoints[i];
+        if (reconcile->is_wanted)
+            count_endpoint(report, endpoint);
+        if (!is_shown(report, endpoint))
+            continue;
+        if (!endpoint->set_count)
+            add_name(report, endpoint, NULL);
+        for (size_t at = 0; at < endpoint->set_count; at++)
+            add_name(report, endpoint, &endpoint->sets[at]);
+    }
+    report->status.names = report->names;
+    report->status.name_count = report->name_count;
+}
+
+// ---- conditions ---------------------------------------------------------------------------------
+
+static void set_condition(struct report *report, const char *type, enum condition_status status,
+                          enum reason reason, const char *message)
+{
+    struct publication_reconcile *reconcile = report->reconcile;
+    conditions_set(&report->status.conditions, &reconcile->before.conditions,
+                   (struct condition){.type = type,
+                                      .status = status,
+                                      .reason = reason,
+                                      .message = message,
+                                      .observed_generation = reconcile->in->subject->generation},
+                   reconcile->in->now_ms / 1000);
+}
+
+static void report_accepted(struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    if (reconcile->resolved.has_cloud)
+        set_condition(report, "Accepted", CONDITION_TRUE, REASON_ACCEPTED,
+                      "the publication is valid");
+    else
+        set_condition(
+            report, "Accepted", CONDITION_FALSE, REASON_LOGICAL_CLOUD_NOT_FOUND,
+            arena_printf(reconcile->arena,
+                         "there is no LogicalCloud %.*s in namespace %.*s: it is waited for",
+                         TEXT_ARGS(reconcile->resolved.publication.logical_cloud),
+                         TEXT_ARGS(reconcile->resolved.namespace_)));
+}
+
+static const char *name_message(const struct report *report, const struct intent_endpoint *endpoint,
+                                size_t count, const char *what)
+{
+    const struct resolved_service *service = endpoint->service;
+    struct text name = service->name.len ? service->name : service->intent->external_name;
+    AUTO_BUFFER shown = {0};
+    text_clean(&shown, name, DNSPUBLICATION_MESSAGE_MAX);
+    return arena_printf(report->reconcile->arena, "%.*s in DNSUpdateRecord %s: %s%s%s",
+                        TEXT_ARGS(buffer_text(&shown)), endpoint->record->shown,
+                        endpoint->message ? endpoint->message : "",
+                        count > 1 ? "; so it is with other names: " : "", count > 1 ? what : "");
+}
+
+static void report_addresses(struct report *report)
+{
+    if (!report->reconcile->is_wanted)
+        set_condition(report, "AddressesReady", CONDITION_UNKNOWN, REASON_NOT_INSTANTIATED,
+                      "addresses are looked for when the publication is instantiated");
+    else if (report->first_pending)
+        set_condition(
+            report, "AddressesReady", CONDITION_FALSE, REASON_ADDRESS_PENDING,
+            name_message(report, report->first_pending, report->pending, "see status.names"));
+    else if (report->first_held)
+        set_condition(report, "AddressesReady", CONDITION_FALSE, REASON_HELD,
+                      name_message(report, report->first_held, report->held, "see status.names"));
+    else
+        set_condition(report, "AddressesReady", CONDITION_TRUE, REASON_ADDRESSES_FOUND,
+                      "each name has an address");
+}
+
+// Of the lists of records.
+static const struct resolved_record *first_fault(const struct report *report)
+{
+    const struct resolved *resolved = &report->reconcile->resolved;
+    for (size_t i = 0; i < resolved->record_count; i++)
+        if (resolved->records[i].fault)
+            return &resolved->records[i];
+    return NULL;
+}
+
+// A record that names stand in and that nobody carries to its provider.
+static const struct resolved_record *first_unavailable(const struct report *report,
+                                                       const struct condition **why)
+{
+    const struct resolved *resolved = &report->reconcile->resolved;
+    for (size_t i = 0; i < resolved->record_count; i++) {
+        const struct resolved_record *record = &resolved->records[i];
+        if (record->fault || !publication_find_record(report->reconcile, record->object))
+            continue;
+        *why = conditions_find(&record->status->conditions, "DeploymentAvailable");
+        if (!*why || ((*why)->status != CONDITION_TRUE && (*why)->reason != REASON_NOT_A_CLUSTER))
+            return record;
+    }
+    return NULL;
+}
+
+struct outcome {
+    bool is_good;
+    enum reason reason;
+    const char *message;
+};
+
+static struct outcome outcome_of_records(const struct report *report)
+{
+    const struct condition *why;
+    const struct resolved_record *fault = first_fault(report);
+    if (!report->reconcile->resolved.record_count)
+        return (struct outcome){false, REASON_NO_PROVIDER,
+                                "neither the logical cloud nor a cluster of it lists a "
+                                "DNSUpdateRecord under " KV_RECORD_LIST};
+    if (fault)
+        return (struct outcome){false, fault->fault, fault->fault_text};
+    const struct resolved_record *record = first_unavailable(report, &why);
+    if (!record)
+        return (struct outcome){true, REASON_PUBLISHED, "all names are written"};
+    return (struct outcome){
+        false, why ? why->reason : REASON_PROGRESSING,
+        arena_printf(report->reconcile->arena,
+                     "the names are written, and external-dns for DNSUpdateRecord %s does not run "
+                     "yet: see its conditions",
+                     record->shown)};
+}
+
+static struct outcome outcome_of(const struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    const struct error *refused = reconcile->in->refused;
+    if (!reconcile->is_wanted)
+        return (struct outcome){false, REASON_NOT_INSTANTIATED,
+                                "set spec.desired to Instantiated to publish the names"};
+    if (refused)
+        return (struct outcome){false, REASON_FORBIDDEN,
+                                arena_copy_text(reconcile->arena, refused->text)};
+    if (!reconcile->has_endpoints)
+        return (struct outcome){false, REASON_CRD_MISSING,
+                                "the cluster has no DNSEndpoint: apply external-dns's CRD"};
+    if (!reconcile->resolved.has_cloud)
+        return (struct outcome){false, REASON_LOGICAL_CLOUD_NOT_FOUND,
+                                "the logical cloud is not there: see Accepted"};
+    if (report->first_faulty)
+        return (struct outcome){
+            false, report->first_faulty->reason,
+            name_message(report, report->first_faulty, report->faulty, "see status.names")};
+    if (report->first_pending)
+        return (struct outcome){false, REASON_ADDRESS_PENDING,
+                                "some names have no address yet: see AddressesReady"};
+    return outcome_of_records(report);
+}
+
+// ---- the drain ----------------------------------------------------------------------------------
+
+static const struct publication_record *first_draining(const struct report *report)
+{
+    for (size_t i = 0; i < report->reconcile->record_count; i++)
+        if (report->reconcile->records[i].reason)
+            return &report->reconcile->records[i];
+    return NULL;
+}
+
+static const char *ended_message(enum reason reason)
+{
+    if (reason == REASON_DRAIN_ASSUMED)
+        return "external-dns could not be asked, but was ready for two intervals after the names "
+               "went";
+    if (reason == REASON_RECORDS_RETAINED)
+        return "names stay at a provider whose record removes nothing";
+    return "nothing of the publication is served any more";
+}
+
+static void report_drained(struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    const struct publication_record *draining = first_draining(report);
+    const struct condition *before = conditions_find(&reconcile->before.conditions, "Drained");
+    if (draining) {
+        set_condition(report, "Drained", CONDITION_FALSE, draining->reason, draining->message);
+        return;
+    }
+    if (reconcile->is_wanted)
+        return;
+    enum reason reason = reconcile->has_drained ? reconcile->drained.reason
+                         : before               ? before->reason
+                                                : REASON_NONE;
+    if (reason)
+        set_condition(report, "Drained",
+                      reason == REASON_RECORDS_RETAINED ? CONDITION_FALSE : CONDITION_TRUE, reason,
+                      ended_message(reason));
+}
+
+// ---- the state of the whole ---------------------------------------------------------------------
+
+static enum dnspublication_state live_state(const struct report *report,
+                                            const struct outcome *outcome)
+{
+    enum dnspublication_state before = report->reconcile->before.state;
+    bool was_live = before == DNSPUBLICATION_INSTANTIATED || before == DNSPUBLICATION_UPDATING;
+    if (outcome->is_good || outcome->reason == REASON_NO_PROVIDER)
+        return first_draining(report) ? DNSPUBLICATION_UPDATING : DNSPUBLICATION_INSTANTIATED;
+    if (outcome->reason == REASON_FORBIDDEN)
+        return DNSPUBLICATION_INSTANTIATE_FAILED;
+    return was_live ? DNSPUBLICATION_UPDATING : DNSPUBLICATION_INSTANTIATING;
+}
+
+static enum dnspublication_state state_of_all(const struct report *report,
+                                              const struct outcome *outcome)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    const struct dnspublication *publication = &reconcile->resolved.publication;
+    if (reconcile->is_wanted)
+        return live_state(report, outcome);
+    if (reconcile->record_count || reconcile->context.seen_count)
+        return reconcile->in->refused ? DNSPUBLICATION_TERMINATE_FAILED
+                                      : DNSPUBLICATION_TERMINATING;
+    if (publication->desired == DNSPUBLICATION_WANTS_TERMINATED)
+        return DNSPUBLICATION_TERMINATED;
+    return publication->is_approved ? DNSPUBLICATION_APPROVED : DNSPUBLICATION_CREATED;
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+static void add_event(struct report *report, const char *type, bool is_warning, const char *event)
+{
+    const struct condition *now = conditions_find(&report->status.conditions, type);
+    const struct condition *before = conditions_find(&report->reconcile->before.conditions, type);
+    if (now && (!before || before->reason != now->reason))
+        decision_add_event(report->reconcile->out, is_warning, event, now->message);
+}
+
+static void add_events(struct report *report)
+{
+    const struct condition *drained = conditions_find(&report->status.conditions, "Drained");
+    bool is_published =
+        conditions_find(&report->status.conditions, "Published")->status == CONDITION_TRUE;
+    if (is_published)
+        add_event(report, "Published", false, EVENT_NAMES_PUBLISHED);
+    else if (report->first_faulty || report->reconcile->in->refused)
+        add_event(report, "Published", true, EVENT_NAMES_NOT_PUBLISHED);
+    if (drained && drained->status == CONDITION_TRUE)
+        add_event(report, "Drained", false, EVENT_NAMES_DRAINED);
+    else if (drained && drained->reason != REASON_DRAINING)
+        add_event(report, "Drained", true, EVENT_NAMES_NOT_DRAINED);
+}
+
+static void list_records(struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    struct published_record *records =
+        arena_new_array(reconcile->arena, struct published_record, reconcile->record_count + 1);
+    for (size_t i = 0; i < reconcile->record_count; i++)
+        records[i] = reconcile->records[i].written;
+    report->status.records = records;
+    report->status.record_count = reconcile->record_count;
+}
+
+void publication_report(struct publication_reconcile *reconcile)
+{
+    struct report report = {.reconcile = reconcile,
+                            .status = {.observed_generation = reconcile->in->subject->generation}};
+    list_names(&report);
+    list_records(&report);
+    const struct outcome outcome = outcome_of(&report);
+    report_accepted(&report);
+    report_addresses(&report);
+    set_condition(&report, "Published", outcome.is_good ? CONDITION_TRUE : CONDITION_FALSE,
+                  outcome.reason, outcome.message);
+    report_drained(&report);
+    report.status.state = state_of_all(&report, &outcome);
+    reconcile->out->status = dnspublication_status_encode(reconcile->arena, &report.status);
+    add_events(&report);
+}

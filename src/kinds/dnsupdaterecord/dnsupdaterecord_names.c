@@ -1,0 +1,81 @@
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
+
+#include "kinds/registry_name.h"
+
+static struct text without_dot(struct text domain)
+{
+    bool has_dot = text_starts(domain, ".");
+    return (struct text){domain.at + has_dot, domain.len - has_dot};
+}
+
+bool update_record_domain_covers(struct text wide, struct text narrow)
+{
+    wide = without_dot(wide);
+    narrow = without_dot(narrow);
+    if (!wide.len || wide.len > narrow.len)
+        return false;
+    size_t before = narrow.len - wide.len;
+    return text_equal_nocase(wide, (struct text){narrow.at + before, wide.len}) &&
+           (!before || narrow.at[before - 1] == '.');
+}
+
+bool update_record_domains_cover(const struct text *wide, size_t count, struct text narrow)
+{
+    for (size_t i = 0; i < count; i++)
+        if (update_record_domain_covers(wide[i], narrow))
+            return true;
+    return false;
+}
+
+// A filter that begins with a dot is for names below the domain, not for the domain itself.
+static bool is_matched(const struct text *filters, size_t count, struct text name)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool is_below_only = text_starts(filters[i], ".");
+        bool is_itself = text_equal_nocase(without_dot(filters[i]), name);
+        if (update_record_domain_covers(filters[i], name) && !(is_below_only && is_itself))
+            return true;
+    }
+    return false;
+}
+
+static bool is_in_filter(struct arena *arena, const struct update_record *record, struct text name)
+{
+    size_t filter_count;
+    size_t exclude_count;
+    const struct text *filters =
+        external_dns_entries(arena, record->values[PARAMETER_DOMAIN_FILTER], &filter_count);
+    const struct text *excludes =
+        external_dns_entries(arena, record->values[PARAMETER_EXCLUDE_DOMAINS], &exclude_count);
+    return (!filter_count || is_matched(filters, filter_count, name)) &&
+           !is_matched(excludes, exclude_count, name);
+}
+
+struct registry_affix update_record_affix(const struct update_record *record)
+{
+    return (struct registry_affix){
+        .prefix = record->has_pinned ? record->pinned.txt_prefix
+                                     : update_record_text(record, PARAMETER_TXT_PREFIX),
+        .suffix = update_record_text(record, PARAMETER_TXT_SUFFIX),
+        .wildcard = update_record_text(record, PARAMETER_TXT_WILDCARD_REPLACEMENT),
+    };
+}
+
+enum reason update_record_name_fault(struct arena *arena, const struct update_record *record,
+                                     struct text name, struct text type, const char **text)
+{
+    struct error err;
+    const struct registry_affix affix = update_record_affix(record);
+    if (!is_in_filter(arena, record, name)) {
+        *text = arena_printf(arena,
+                             "domain-filter or exclude-domains of DNSUpdateRecord %.*s leave the "
+                             "name out",
+                             TEXT_ARGS(record->name));
+        return REASON_OUTSIDE_DOMAIN_FILTER;
+    }
+    if (!text_is(update_record_text(record, PARAMETER_REGISTRY), "txt") ||
+        registry_name_fits(name, type, &affix, &err))
+        return REASON_NONE;
+    *text = arena_copy_text(arena, err.text);
+    return REASON_NAME_TOO_LONG_FOR_REGISTRY;
+}

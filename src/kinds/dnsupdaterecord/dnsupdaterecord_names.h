@@ -1,0 +1,18 @@
+#pragma once
+
+#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+#include "kinds/registry_name.h"
+
+// Which names external-dns publishes for a record.
+
+// Why it would leave out a record set of that name and type without a word: OUTSIDE_DOMAIN_FILTER
+// or NAME_TOO_LONG_FOR_REGISTRY, with what to tell people in *text (arena). NONE: it does not.
+enum reason update_record_name_fault(struct arena *arena, const struct update_record *record,
+                                     struct text name, struct text type, const char **text);
+// How the names of its ownership records are made. The texts are borrowed from the record.
+struct registry_affix update_record_affix(const struct update_record *record);
+
+// Is `narrow` the domain `wide`, or below it? A dot in front of either does not count.
+bool update_record_domain_covers(struct text wide, struct text narrow);
+// Is it covered by one of them?
+bool update_record_domains_cover(const struct text *wide, size_t count, struct text narrow);
