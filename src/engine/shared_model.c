@@ -105,8 +105,27 @@ void *shared_model_of(const struct engine *engine, uint32_t key)
     return state ? state->state : NULL;
 }
 
+static bool is_kind_of_keys(const struct engine *engine, const struct shared_model_state *state,
+                            const struct kind *kind)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        if (engine->controllers[i].shared_model == state &&
+            engine->controllers[i].controller->kind == kind)
+            return true;
+    return false;
+}
+
+static void put_object(void *context, const struct object *object)
+{
+    struct shared_model_state *state = context;
+    state->shared_model->put(state->state, object);
+}
+
 static void put_all(struct engine *engine, struct shared_model_state *state)
 {
+    for (const struct kind *const *kind = state->shared_model->kinds; *kind; kind++)
+        if (!is_kind_of_keys(engine, state, *kind))
+            cache_each(engine->options.store->cache, *kind, put_object, state);
     for (uint32_t id = 0; id < engine->key_slots.end; id++) {
         const struct key *key = &engine->keys[id];
         if (!key->object || key->is_gone ||
