@@ -1,0 +1,163 @@
+#include <stdlib.h>
+
+#include "controllers/intent/model_private.h"
+
+// What one publication wants, and what that stands on.
+
+int model_compare_hashes(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+uint64_t model_name_key(const struct object *record, struct text name)
+{
+    struct content_hash hash = content_hash_new();
+    content_hash_add_text(&hash, object_namespace(record));
+    content_hash_add_text(&hash, object_name(record));
+    content_hash_add_text(&hash, name);
+    return content_hash_end(&hash).words[0];
+}
+
+static void drop_records(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->record_count; i++)
+        object_unref(plan->records[i].object);
+    free(plan->records);
+    plan->records = NULL;
+    plan->record_count = 0;
+}
+
+static void plan_clear(struct plan *plan)
+{
+    drop_records(plan);
+    free(plan->inputs);
+    free(plan->names);
+    free(plan->share_group);
+    plan->inputs = NULL;
+    plan->names = NULL;
+    plan->share_group = NULL;
+    plan->input_count = plan->name_count = 0;
+}
+
+void model_plan_done(struct plan *plan)
+{
+    plan_clear(plan);
+    object_unref(plan->publication);
+    *plan = (struct plan){0};
+}
+
+int model_compare_wanted(const void *a, const void *b)
+{
+    const struct wanted_name *left = a;
+    const struct wanted_name *right = b;
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return (left->publication > right->publication) - (left->publication < right->publication);
+}
+
+static struct used_record *use_record(struct plan *plan, const struct object *object)
+{
+    for (size_t i = 0; i < plan->record_count; i++)
+        if (plan->records[i].object == object)
+            return &plan->records[i];
+    plan->records = mem_resize(plan->records, plan->record_count + 1, sizeof *plan->records);
+    struct used_record *used = &plan->records[plan->record_count++];
+    *used = (struct used_record){.object = object_ref(object)};
+    return used;
+}
+
+static const struct object *find_record(struct model_reader *reader, struct text namespace_,
+                                        struct text name)
+{
+    return model_find(reader, &dnsupdaterecord_kind, namespace_, name);
+}
+
+// Records at whose providers names may stand, as the status has written ahead.
+static void use_written_records(struct plan *plan, struct model_reader *reader,
+                                const struct dnspublication_status *status)
+{
+    for (size_t i = 0; i < status->record_count; i++) {
+        const struct published_record *written = &status->records[i];
+        const struct object *object = find_record(reader, written->namespace_, written->name);
+        if (!object)
+            continue;
+        struct used_record *used = use_record(plan, object);
+        used->is_written = true;
+        used->is_draining = written->draining_since_s != 0;
+    }
+}
+
+static bool is_written(const struct dnspublication_status *status, const struct object *record)
+{
+    for (size_t i = 0; i < status->record_count; i++)
+        if (!status->records[i].draining_since_s &&
+            text_equal(status->records[i].namespace_, object_namespace(record)) &&
+            text_equal(status->records[i].name, object_name(record)))
+            return true;
+    return false;
+}
+
+static size_t count_names(const struct resolved *resolved)
+{
+    return resolved->service_count * resolved->record_count;
+}
+
+static void plan_names(struct plan *plan, uint32_t id, const struct resolved *resolved,
+                       const struct resolved_record *record)
+{
+    struct used_record *used = use_record(plan, record->object);
+    for (size_t i = 0; i < resolved->service_count; i++) {
+        const struct resolved_service *service = &resolved->services[i];
+        if (!resolved_is_published(resolved, service, record))
+            continue;
+        used->names++;
+        plan->names[plan->name_count++] = (struct wanted_name){
+            model_name_key(record->object, service->name), id, (int32_t)record->ttl_s};
+    }
+}
+
+// A name that several services or clusters have counts once.
+static void sort_names(struct plan *plan)
+{
+    size_t kept = 0;
+    qsort(plan->names, plan->name_count, sizeof *plan->names, model_compare_wanted);
+    for (size_t i = 0; i < plan->name_count; i++)
+        if (!kept || plan->names[kept - 1].key != plan->names[i].key)
+            plan->names[kept++] = plan->names[i];
+    plan->name_count = kept;
+}
+
+void model_plan_make(struct intent_model *model, uint32_t id, struct arena *arena)
+{
+    struct resolved resolved;
+    struct dnspublication publication;
+    struct dnspublication_status status;
+    struct plan *plan = &model->plans[id];
+    struct model_reader reader = {.model = model, .arena = arena};
+    const struct object *object = plan->publication;
+    resolve_publication(&reader, object, &resolved);
+    dnspublication_unpack(arena, object_spec(object), object_managed(object), &publication,
+                          &status);
+    plan_clear(plan);
+    use_written_records(plan, &reader, &status);
+    plan->names = mem_new_array(struct wanted_name, count_names(&resolved) + 1);
+    bool is_wanted = publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED && !object->deleted_s;
+    for (size_t i = 0; i < resolved.record_count; i++) {
+        const struct resolved_record *record = &resolved.records[i];
+        if (record->fault)
+            continue;
+        use_record(plan, record->object)->is_listed = true;
+        if (is_wanted || is_written(&status, record->object))
+            plan_names(plan, id, &resolved, record);
+    }
+    sort_names(plan);
+    if (publication.share_group.len)
+        plan->share_group = text_dup(publication.share_group);
+    plan->input_count = reader.input_count;
+    plan->inputs = mem_copy(reader.inputs, reader.input_count * sizeof *reader.inputs);
+    qsort(plan->inputs, plan->input_count, sizeof *plan->inputs, model_compare_hashes);
+    plan->is_dirty = false;
+    plan->is_changed = true;
+}

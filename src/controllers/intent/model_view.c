@@ -1,0 +1,128 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/must.h"
+#include "controllers/intent/model_private.h"
+
+// What the model says of names and of records.
+
+// The hash of the owner id that a record asks for by itself; 0: it gets one of its own.
+uint64_t model_owner_key(const struct object *object)
+{
+    struct update_record record;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    update_record_unpack(arena, object_spec(object), &record);
+    struct text owner = record.has_pinned ? record.pinned.owner_id
+                        : record.adopt_owner.len
+                            ? record.adopt_owner
+                            : update_record_text(&record, PARAMETER_TXT_OWNER_ID);
+    bool is_made = !record.has_pinned && !record.adopt_owner.len && text_is(owner, "default");
+    return is_made || !owner.len ? 0 : hash_octets(owner.at, owner.len);
+}
+
+static bool is_shared(const struct plan *a, const struct plan *b)
+{
+    return a->share_group && b->share_group && !strcmp(a->share_group, b->share_group) &&
+           text_equal(object_namespace(a->publication), object_namespace(b->publication));
+}
+
+const struct object *intent_model_holder(const struct intent_model *model,
+                                         const struct object *publication,
+                                         const struct object *record, struct text name,
+                                         int64_t *ttl_s)
+{
+    const struct plan *first = NULL;
+    uint64_t key = model_name_key(record, name);
+    uint32_t id = model_find_plan(model, publication);
+    must(id != TABLE_NONE);
+    for (size_t at = model_find_names(model, key);
+         at < model->name_count && model->names[at].key == key; at++) {
+        const struct plan *other = &model->plans[model->names[at].publication];
+        bool is_older = object_compare_age(other->publication, publication) < 0;
+        if (!is_older || (first && object_compare_age(other->publication, first->publication) > 0))
+            continue;
+        if (!is_shared(other, &model->plans[id]))
+            return other->publication;
+        first = other;
+        *ttl_s = model->names[at].ttl_s;
+    }
+    return NULL;
+}
+
+static int compare_users(const void *a, const void *b)
+{
+    const struct record_user *left = a;
+    const struct record_user *right = b;
+    const struct text lefts[] = {left->project, left->composite_app, left->version, left->group};
+    const struct text rights[] = {right->project, right->composite_app, right->version,
+                                  right->group};
+    for (size_t i = 0; i < COUNT_OF(lefts); i++) {
+        int order = text_compare(lefts[i], rights[i]);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+static struct record_user make_user(struct model_reader *reader, const struct plan *plan,
+                                    const struct used_record *used)
+{
+    struct dnspublication publication;
+    const struct object *object = plan->publication;
+    dnspublication_unpack(reader->arena, object_spec(object), (struct text){0}, &publication, NULL);
+    return (struct record_user){
+        .namespace_ = object_namespace(object),
+        .name = object_name(object),
+        .project = model_project(reader, object_namespace(object)),
+        .composite_app = publication.coordinates.composite_app,
+        .version = publication.coordinates.version,
+        .group = publication.coordinates.group,
+        .names = used->names,
+        .is_draining = used->is_draining,
+    };
+}
+
+static void add_users(struct model_reader *reader, const struct plan *plan,
+                      const struct object *record, struct record_user *users,
+                      struct record_view *out)
+{
+    for (size_t i = 0; i < plan->record_count; i++) {
+        const struct used_record *used = &plan->records[i];
+        if (!text_equal(object_name(used->object), object_name(record)) ||
+            !text_equal(object_namespace(used->object), object_namespace(record)))
+            continue;
+        out->listed += used->is_listed;
+        if (used->names || used->is_draining || used->is_written)
+            users[out->user_count++] = make_user(reader, plan, used);
+    }
+}
+
+static const struct object *older_owner(const struct intent_model *model,
+                                        const struct object *record)
+{
+    const struct object *oldest = NULL;
+    uint64_t key = model_owner_key(record);
+    for (size_t i = 0; key && i < model->owners.count; i++) {
+        const struct keyed *other = &model->owners.items[i];
+        if (other->key == key && object_compare_age(other->object, record) < 0 &&
+            (!oldest || object_compare_age(other->object, oldest) < 0))
+            oldest = other->object;
+    }
+    return oldest;
+}
+
+void intent_model_record(const void *state, struct arena *arena, const struct object *record,
+                         struct record_view *out)
+{
+    const struct intent_model *model = state;
+    struct model_reader reader = {.model = model, .arena = arena};
+    struct record_user *users =
+        arena_new_array(arena, struct record_user, model->plan_slots.end + 1);
+    *out = (struct record_view){.users = users,
+                                .project = model_project(&reader, object_namespace(record)),
+                                .owner_holder = older_owner(model, record)};
+    for (uint32_t id = 0; id < model->plan_slots.end; id++)
+        if (model->plans[id].publication)
+            add_users(&reader, &model->plans[id], record, users, out);
+    qsort(users, out->user_count, sizeof *users, compare_users);
+}
