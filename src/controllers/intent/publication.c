@@ -190,6 +190,8 @@ void publication_decide(const struct snapshot *snapshot, void *model, struct dec
     }
     if (reconcile.is_wanted)
         out->finalizer = FINALIZER_ADD;
+    if (reconcile.is_wanted && !snapshot->subject->has_finalizer && !snapshot->refused)
+        return; // the rest stands on it
     if (reconcile.has_endpoints) {
         write_endpoints(&reconcile);
         remove_endpoints(&reconcile);

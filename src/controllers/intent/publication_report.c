@@ -258,7 +258,11 @@ static struct outcome outcome_of_records(const struct report *report)
         return (struct outcome){false, fault->fault, fault->fault_text};
     const struct resolved_record *record = first_unavailable(report, &why);
     if (!record)
-        return (struct outcome){true, REASON_PUBLISHED, "all names are written"};
+        return (struct outcome){true, REASON_PUBLISHED,
+                                report->published
+                                    ? "all names are written"
+                                    : "there is no name: no inbound intent of a "
+                                      "TrafficGroupIntent has externalSupport and externalName"};
     return (struct outcome){
         false, why ? why->reason : REASON_PROGRESSING,
         arena_printf(report->reconcile->arena,
