@@ -839,8 +839,9 @@ static void blur_status(struct value *status)
         "lastSyncTime", "lastHealthCheck",    "attempts", "nextAttempt",
         "attemptHash",  "observedGeneration", "serial",   NULL};
     static const char *const times[] = {
-        "lastTransitionTime", "time",   "timestamp",     "lastCheck", "traceID",
-        "observedGeneration", "serial", "fetchedSerial", NULL};
+        "lastTransitionTime", "since",     "drainingSince", "lastSyncTime",       "time",
+        "timestamp",          "lastCheck", "traceID",       "observedGeneration", "serial",
+        "fetchedSerial",      NULL};
     if (!status)
         return;
     blur_soa(value_find(status, "entries"));
