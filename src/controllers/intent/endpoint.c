@@ -4,6 +4,7 @@
 
 #include "base/labels.h"
 #include "controllers/intent/address.h"
+#include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 #include "kinds/dnsupdaterecord/external_dns_render.h"
@@ -276,8 +277,20 @@ static void set_state(struct intent_endpoint *endpoint, enum published_name_stat
     endpoint->set_count = 0;
 }
 
+static bool has_zone(const struct endpoint_context *context, const struct intent_endpoint *endpoint)
+{
+    struct native_zones zones;
+    native_zones_of(context->reader->arena, endpoint->record->record, &zones);
+    return native_zone_of_name(&zones, endpoint->service->name) != NATIVE_ZONES_MAX;
+}
+
 static void check_name(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
+    if (endpoint->record->record->is_native && !has_zone(context, endpoint)) {
+        set_state(endpoint, NAME_INVALID, REASON_OUTSIDE_DOMAIN_FILTER,
+                  "no zone of the record's rfc2136-zone has the name");
+        return;
+    }
     for (size_t i = 0; i < endpoint->set_count; i++) {
         const char *text;
         enum reason fault =

@@ -1,6 +1,7 @@
 #include "controllers/intent/intent_controller.h"
 
 #include "controllers/intent/model.h"
+#include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
@@ -56,6 +57,20 @@ static const struct input inputs[PUBLICATION_INPUTS] = {
     [PUBLICATION_SERVICES] = {.kind = &service_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_NODES] = {.kind = &node_kind, .lookup_keys = look_up_nothing, .is_optional = true},
 };
+
+static void look_up_backends(const struct object *subject, struct strings *out)
+{
+    struct dnspublication publication;
+    struct dnspublication_status status;
+    dnspublication_unpack(out->arena, object_spec(subject), object_managed(subject), &publication,
+                          &status);
+    for (size_t i = 0; i < status.record_count; i++)
+        for (size_t at = 0; at < NATIVE_ZONES_MAX; at++)
+            strings_add(out, "%s",
+                        native_backend_name(out->arena, status.records[i].namespace_,
+                                            status.records[i].name, at));
+}
+static const struct backend_input backends = {.lookup_keys = look_up_backends};
 
 // ---- the controller -----------------------------------------------------------------------------
 
@@ -164,6 +179,7 @@ const struct controller intent_controller = {
     .finalizer = INTENT_PUBLICATION_FINALIZER,
     .inputs = inputs,
     .input_count = COUNT_OF(inputs),
+    .backends = &backends,
     .decide = publication_decide,
     .shared_model = &intent_shared_model,
     .reads_own_writes = true,

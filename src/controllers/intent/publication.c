@@ -156,7 +156,7 @@ static void remove_endpoints(struct publication_reconcile *reconcile)
     const bool *kept = list_kept(reconcile);
     for (size_t i = 0; !is_made_first && is_known(reconcile) && i < reconcile->context.seen_count;
          i++)
-        if (!kept[i])
+        if (!kept[i] && publication_is_released(reconcile, reconcile->context.seen[i]))
             remove_endpoint(reconcile, reconcile->context.seen[i]);
 }
 
@@ -193,6 +193,7 @@ void publication_decide(const struct snapshot *snapshot, void *model, struct dec
     if (reconcile.is_wanted && !snapshot->subject->has_finalizer && !snapshot->refused)
         return; // the rest stands on it
     if (reconcile.has_endpoints) {
+        publication_claim_natives(&reconcile);
         write_endpoints(&reconcile);
         remove_endpoints(&reconcile);
         wake_for_held(&reconcile);

@@ -74,19 +74,45 @@ static void list_wanted(struct publication_reconcile *reconcile)
     }
 }
 
+struct publication_record *publication_record_of(const struct publication_reconcile *reconcile,
+                                                 const struct object *endpoint)
+{
+    struct dnsendpoint seen;
+    dnsendpoint_unpack(reconcile->arena, object_spec(endpoint), &seen);
+    struct text name =
+        text_map_find(seen.annotations, seen.annotation_count, TEXT(INTENT_RECORD_ANNOTATION));
+    struct text object = text_of(emco_object_name(reconcile->arena, name));
+    for (size_t i = 0; i < reconcile->record_count; i++)
+        if (text_equal(reconcile->records[i].written.name, object) &&
+            text_equal(reconcile->records[i].written.namespace_, object_namespace(endpoint)))
+            return &reconcile->records[i];
+    return NULL;
+}
+
 static void count_endpoints(struct publication_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->context.seen_count; i++) {
-        struct dnsendpoint seen;
-        const struct object *object = reconcile->context.seen[i];
-        dnsendpoint_unpack(reconcile->arena, object_spec(object), &seen);
-        struct text name =
-            text_map_find(seen.annotations, seen.annotation_count, TEXT(INTENT_RECORD_ANNOTATION));
-        struct text record = text_of(emco_object_name(reconcile->arena, name));
-        for (size_t at = 0; at < reconcile->record_count; at++)
-            reconcile->records[at].endpoints +=
-                text_equal(reconcile->records[at].written.name, record) &&
-                text_equal(reconcile->records[at].written.namespace_, object_namespace(object));
+        struct publication_record *record =
+            publication_record_of(reconcile, reconcile->context.seen[i]);
+        if (record)
+            record->endpoints++;
+    }
+}
+
+static void decode_records(struct publication_reconcile *reconcile)
+{
+    for (size_t i = 0; i < reconcile->record_count; i++) {
+        struct publication_record *record = &reconcile->records[i];
+        struct update_record *spec = arena_new_of(reconcile->arena, struct update_record);
+        struct update_record_status *status =
+            arena_new_of(reconcile->arena, struct update_record_status);
+        if (!record->object)
+            continue;
+        update_record_unpack(reconcile->arena, object_spec(record->object), spec);
+        update_record_status_unpack(object_spec(record->object), object_managed(record->object),
+                                    status);
+        record->spec = spec;
+        record->status = status;
     }
 }
 
@@ -95,13 +121,13 @@ static void count_endpoints(struct publication_reconcile *reconcile)
 struct drain {
     struct publication_reconcile *reconcile;
     struct publication_record *record;
-    struct update_record spec;
-    struct update_record_status status;
+    const struct update_record *spec;
+    const struct update_record_status *status;
 };
 
 static enum reason reason_of(const struct drain *drain, const char *type)
 {
-    const struct condition *found = conditions_find(&drain->status.conditions, type);
+    const struct condition *found = conditions_find(&drain->status->conditions, type);
     return found ? found->reason : REASON_NONE;
 }
 
@@ -127,7 +153,7 @@ static void go_on(struct drain *drain, enum reason reason, const char *message)
 
 static bool removes_nothing(const struct drain *drain)
 {
-    struct text policy = update_record_text(&drain->spec, PARAMETER_POLICY);
+    struct text policy = update_record_text(drain->spec, PARAMETER_POLICY);
     return text_is(policy, "upsert-only") || text_is(policy, "create-only");
 }
 
@@ -136,14 +162,14 @@ static bool was_never_carried(const struct drain *drain)
 {
     enum reason reason = reason_of(drain, "DeploymentAvailable");
     return reason == REASON_NOT_A_CLUSTER ||
-           (!drain->status.last_sync_s && !drain->status.deployment.len) ||
-           update_record_bool(&drain->spec, PARAMETER_DRY_RUN, false);
+           (!drain->status->last_sync_s && !drain->status->deployment.len) ||
+           update_record_bool(drain->spec, PARAMETER_DRY_RUN, false);
 }
 
 static int64_t interval_s(const struct drain *drain)
 {
     int64_t ns;
-    struct text interval = update_record_text(&drain->spec, PARAMETER_INTERVAL);
+    struct text interval = update_record_text(drain->spec, PARAMETER_INTERVAL);
     if (!interval.len || !external_dns_duration_ns(interval, &ns))
         return INTERVAL_DEFAULT_S;
     return (ns + 999999999) / 1000000000;
@@ -173,8 +199,8 @@ static void assume_drain(struct drain *drain, const struct condition *available)
 static void count_sync(struct drain *drain)
 {
     struct published_record *written = &drain->record->written;
-    if (drain->status.last_sync_s > written->sync_s) {
-        written->sync_s = drain->status.last_sync_s;
+    if (drain->status->last_sync_s > written->sync_s) {
+        written->sync_s = drain->status->last_sync_s;
         written->syncs++;
     }
     if (written->syncs >= SYNCS_WANTED)
@@ -187,7 +213,7 @@ static void count_sync(struct drain *drain)
 
 static void block_drain(struct drain *drain)
 {
-    if (drain->spec.may_abandon) {
+    if (drain->spec->may_abandon) {
         end_drain(
             drain, REASON_RECORDS_RETAINED,
             arena_printf(drain->reconcile->arena,
@@ -206,8 +232,10 @@ static void block_drain(struct drain *drain)
 static void prove_drain(struct drain *drain)
 {
     const struct condition *available =
-        conditions_find(&drain->status.conditions, "DeploymentAvailable");
-    if (was_never_carried(drain))
+        conditions_find(&drain->status->conditions, "DeploymentAvailable");
+    if (drain->spec->is_native) // the last DNSEndpoint went behind the names
+        end_drain(drain, REASON_DRAINED, "the provider has the names no more");
+    else if (was_never_carried(drain))
         end_drain(drain, REASON_DRAINED, "nobody has carried the names to the provider");
     else if (removes_nothing(drain))
         end_drain(drain, REASON_RECORDS_RETAINED,
@@ -224,7 +252,8 @@ static void prove_drain(struct drain *drain)
 
 static void drain_record(struct publication_reconcile *reconcile, struct publication_record *record)
 {
-    struct drain drain = {.reconcile = reconcile, .record = record};
+    struct drain drain = {
+        .reconcile = reconcile, .record = record, .spec = record->spec, .status = record->status};
     struct published_record *written = &record->written;
     if (record->endpoints && reconcile->has_endpoints) {
         *written =
@@ -239,12 +268,9 @@ static void drain_record(struct publication_reconcile *reconcile, struct publica
         record->message = "the DNSUpdateRecord is gone";
         return;
     }
-    update_record_unpack(reconcile->arena, object_spec(record->object), &drain.spec);
-    update_record_status_unpack(object_spec(record->object), object_managed(record->object),
-                                &drain.status);
     if (!written->draining_since_s) {
         written->draining_since_s = reconcile->in->now_ms / 1000;
-        written->sync_s = drain.status.last_sync_s;
+        written->sync_s = drain.status->last_sync_s;
     }
     prove_drain(&drain);
 }
@@ -278,6 +304,7 @@ void publication_records(struct publication_reconcile *reconcile)
     list_written(reconcile);
     if (reconcile->is_wanted)
         list_wanted(reconcile);
+    decode_records(reconcile);
     count_endpoints(reconcile);
     for (size_t i = 0; i < reconcile->record_count; i++) {
         struct publication_record *record = &reconcile->records[i];

@@ -7,7 +7,9 @@
 
 // A DNS update record that the publication uses, or whose provider may still have names of it.
 struct publication_record {
-    const struct object *object;     // NULL: it is gone
+    const struct object *object; // NULL: it is gone, and so are the two below
+    const struct update_record *spec;
+    const struct update_record_status *status;
     struct published_record written; // as the status is to have it
     bool was_written;                // as the status has it already
     bool is_wanted;                  // some name is to be published by it
@@ -16,6 +18,18 @@ struct publication_record {
     // How the drain goes, or ended.
     enum reason reason;
     const char *message;
+};
+// A record set that is claimed at a backend of ours (native.h).
+struct native_claim {
+    const struct publication_record *record;
+    struct text name;
+    struct text type;
+    const struct text *targets;
+    size_t target_count;
+    int64_t ttl_s;
+    bool is_wanted;                // otherwise it is to go
+    bool is_standing;              // a DNSEndpoint has it, which remembers it
+    const struct receipt *receipt; // NULL: nothing was claimed yet
 };
 struct publication_reconcile {
     const struct snapshot *in;
@@ -31,6 +45,8 @@ struct publication_reconcile {
     size_t endpoint_count;
     struct publication_record *records;
     size_t record_count;
+    struct native_claim *natives; // by record, name and type
+    size_t native_count;
     bool has_drained; // a record is since now:
     struct publication_record drained;
     size_t writes; // objects of the decision
@@ -42,6 +58,21 @@ void publication_records(struct publication_reconcile *reconcile);
 // NULL: the publication neither uses nor used it.
 struct publication_record *publication_find_record(const struct publication_reconcile *reconcile,
                                                    const struct object *record);
+// That which a DNSEndpoint is for; NULL: it is not known any more.
+struct publication_record *publication_record_of(const struct publication_reconcile *reconcile,
+                                                 const struct object *endpoint);
+
+// Claims what native records are to publish, and what is to go there (publication_native.c).
+void publication_claim_natives(struct publication_reconcile *reconcile);
+// Is all gone of what a DNSEndpoint remembers, so that it may go? Those of other records may at
+// once.
+bool publication_is_released(const struct publication_reconcile *reconcile,
+                             const struct object *endpoint);
+// The claim of that set of an endpoint; NULL: its record is not native.
+const struct native_claim *publication_find_native(const struct publication_reconcile *reconcile,
+                                                   const struct intent_endpoint *endpoint,
+                                                   const struct endpoint *set);
+bool native_claim_is_settled(const struct native_claim *claim);
 // Is the endpoint to stand as a DNSEndpoint?
 bool publication_writes(const struct publication_reconcile *reconcile,
                         const struct intent_endpoint *endpoint);

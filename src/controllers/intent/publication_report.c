@@ -17,6 +17,7 @@ struct report {
     const struct intent_endpoint *first_pending;
     const struct intent_endpoint *first_held;
     const struct intent_endpoint *first_faulty;
+    struct published_name failed; // reason NONE: the servers took all
 };
 
 // ---- names --------------------------------------------------------------------------------------
@@ -62,14 +63,40 @@ static bool is_synced(const struct intent_endpoint *endpoint, const struct publi
            (before->state == NAME_READ && endpoint->record->status->last_sync_s > before->since_s);
 }
 
+// What the server said of a name that goes out through a backend of ours.
+static void report_native(struct report *report, const struct intent_endpoint *endpoint,
+                          const struct endpoint *set, struct published_name *name)
+{
+    const struct native_claim *claim = publication_find_native(report->reconcile, endpoint, set);
+    const struct receipt *receipt = claim ? claim->receipt : NULL;
+    if (!receipt || name->state != NAME_WRITTEN)
+        return;
+    if (native_claim_is_settled(claim)) {
+        name->state = NAME_SYNCED;
+        return;
+    }
+    if (receipt->state == RECEIPT_LOST) {
+        name->state = NAME_CONFLICT;
+        name->reason = REASON_NAME_CONFLICT;
+        name->message =
+            arena_printf(report->reconcile->arena, "%.*s has the name", TEXT_ARGS(receipt->holder));
+    } else if (receipt->attempts && !receipt->is_recalled) {
+        enum reason reason = reason_find(text_of(receipt->error.reason));
+        name->reason = reason ? reason : REASON_SERVER_ERROR;
+        name->message = arena_copy_text(report->reconcile->arena, receipt->error.text);
+    }
+    if (name->reason && !report->failed.reason)
+        report->failed = *name;
+}
+
 static enum published_name_state state_of(const struct report *report,
                                           const struct intent_endpoint *endpoint,
                                           const struct published_name *before)
 {
     if (!report->reconcile->is_wanted)
         return NAME_REMOVING;
-    if (endpoint->state != NAME_WRITTEN || !is_read(endpoint) ||
-        !endpoint_stands(&report->reconcile->context, endpoint))
+    if (endpoint->state != NAME_WRITTEN || endpoint->record->record->is_native ||
+        !is_read(endpoint) || !endpoint_stands(&report->reconcile->context, endpoint))
         return endpoint->state;
     return is_synced(endpoint, before) ? NAME_SYNCED : NAME_READ;
 }
@@ -95,6 +122,8 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
     }
     const struct published_name *before = find_before(report, name);
     name->state = state_of(report, endpoint, before);
+    if (set && record->record->is_native)
+        report_native(report, endpoint, set, name);
     name->since_s = before && before->state == name->state ? before->since_s
                                                            : report->reconcile->in->now_ms / 1000;
 }
@@ -256,6 +285,11 @@ static struct outcome outcome_of_records(const struct report *report)
                                 "DNSUpdateRecord under " KV_RECORD_LIST};
     if (fault)
         return (struct outcome){false, fault->fault, fault->fault_text};
+    if (report->failed.reason)
+        return (struct outcome){false, report->failed.reason,
+                                arena_printf(report->reconcile->arena, "%.*s: %s",
+                                             TEXT_ARGS(report->failed.name),
+                                             report->failed.message)};
     const struct resolved_record *record = first_unavailable(report, &why);
     if (!record)
         return (struct outcome){true, REASON_PUBLISHED,

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <stddef.h>
+
+#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+#include "store/object.h"
+
+// Records with engine: native. Their names go out through backends of ours, one for each zone that
+// the record names: the controller of records opens them, that of publications claims through them.
+
+enum { NATIVE_ZONES_MAX = 8 };
+
+struct native_zones {
+    struct text items[NATIVE_ZONES_MAX]; // in lower case, without a final dot
+    size_t count;
+};
+void native_zones_of(struct arena *arena, const struct update_record *record,
+                     struct native_zones *out);
+// The zone that has the name, the longest one of several; NATIVE_ZONES_MAX: none has it.
+size_t native_zone_of_name(const struct native_zones *zones, struct text name);
+
+// Of the record's zone of number `at`, whether there is one or not: the backend, and the server
+// that it leads to as a registry of claims.
+const char *native_backend_name(struct arena *arena, struct text namespace_, struct text name,
+                                size_t at);
+const char *native_registry(struct arena *arena, const struct update_record *record,
+                            struct text zone);
+// "host:port" of the server.
+const char *native_server(struct arena *arena, const struct update_record *record);

@@ -1,0 +1,224 @@
+#include <stdlib.h>
+
+#include "controllers/intent/native.h"
+#include "controllers/intent/publication_reconcile.h"
+
+// Names of records with engine: native. A DNSEndpoint that stands is what remembers that something
+// of ours may be at the provider: a name is claimed when its object stands, and the object goes
+// when the name is proven to be gone.
+
+// ---- which record sets --------------------------------------------------------------------------
+
+static int compare_natives(const void *a, const void *b)
+{
+    const struct native_claim *left = a;
+    const struct native_claim *right = b;
+    if (left->record != right->record)
+        return left->record < right->record ? -1 : 1;
+    int order = text_compare(left->name, right->name);
+    return order ? order : text_compare(left->type, right->type);
+}
+
+static bool is_native(const struct publication_record *record)
+{
+    return record && record->spec && record->spec->is_native;
+}
+
+static size_t count_sets(const struct publication_reconcile *reconcile)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < reconcile->context.seen_count; i++) {
+        struct dnsendpoint seen;
+        dnsendpoint_unpack(reconcile->arena, object_spec(reconcile->context.seen[i]), &seen);
+        count += seen.count;
+    }
+    return count + reconcile->endpoint_count * ENDPOINT_SETS_MAX;
+}
+
+static void add_wanted(struct publication_reconcile *reconcile,
+                       const struct intent_endpoint *endpoint)
+{
+    const struct publication_record *record =
+        publication_find_record(reconcile, endpoint->record->object);
+    for (size_t i = 0; is_native(record) && i < endpoint->set_count; i++)
+        reconcile->natives[reconcile->native_count++] = (struct native_claim){
+            .record = record,
+            .name = endpoint->sets[i].dns_name,
+            .type = endpoint->sets[i].type,
+            .targets = endpoint->sets[i].targets,
+            .target_count = endpoint->sets[i].target_count,
+            .ttl_s = endpoint->sets[i].ttl_s,
+            .is_wanted = true,
+            .is_standing = endpoint->seen,
+        };
+}
+
+static void add_standing(struct publication_reconcile *reconcile, const struct object *object)
+{
+    struct dnsendpoint seen;
+    const struct publication_record *record = publication_record_of(reconcile, object);
+    dnsendpoint_unpack(reconcile->arena, object_spec(object), &seen);
+    for (size_t i = 0; is_native(record) && i < seen.count; i++)
+        reconcile->natives[reconcile->native_count++] =
+            (struct native_claim){.record = record,
+                                  .name = seen.endpoints[i].dns_name,
+                                  .type = seen.endpoints[i].type,
+                                  .is_standing = true};
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+    return text_compare(*(const struct text *)a, *(const struct text *)b);
+}
+
+// A name that several clusters have at one record stands there with the targets of all.
+static void add_targets(struct arena *arena, struct native_claim *claim,
+                        const struct native_claim *more)
+{
+    struct text *targets =
+        arena_new_array(arena, struct text, claim->target_count + more->target_count + 1);
+    size_t count = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < claim->target_count; i++)
+        targets[count++] = claim->targets[i];
+    for (size_t i = 0; i < more->target_count; i++)
+        targets[count++] = more->targets[i];
+    qsort(targets, count, sizeof *targets, compare_targets);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || !text_equal(targets[kept - 1], targets[i]))
+            targets[kept++] = targets[i];
+    claim->targets = targets;
+    claim->target_count = kept;
+}
+
+static void merge_natives(struct publication_reconcile *reconcile)
+{
+    size_t kept = 0;
+    struct native_claim *all = reconcile->natives;
+    qsort(all, reconcile->native_count, sizeof *all, compare_natives);
+    for (size_t i = 0; i < reconcile->native_count; i++) {
+        struct native_claim *last = kept ? &all[kept - 1] : NULL;
+        if (!last || compare_natives(last, &all[i])) {
+            all[kept++] = all[i];
+            continue;
+        }
+        if (all[i].target_count)
+            add_targets(reconcile->arena, last, &all[i]);
+        last->ttl_s = last->ttl_s ? last->ttl_s : all[i].ttl_s;
+        last->is_wanted |= all[i].is_wanted;
+        last->is_standing |= all[i].is_standing;
+    }
+    reconcile->native_count = kept;
+}
+
+static void list_natives(struct publication_reconcile *reconcile)
+{
+    reconcile->natives =
+        arena_new_array(reconcile->arena, struct native_claim, count_sets(reconcile) + 1);
+    for (size_t i = 0; i < reconcile->endpoint_count; i++)
+        if (publication_writes(reconcile, &reconcile->endpoints[i]))
+            add_wanted(reconcile, &reconcile->endpoints[i]);
+    for (size_t i = 0; i < reconcile->context.seen_count; i++)
+        add_standing(reconcile, reconcile->context.seen[i]);
+    merge_natives(reconcile);
+}
+
+// ---- claims -------------------------------------------------------------------------------------
+
+// The part of the name before the zone; "@" at its apex.
+static struct text subdomain_of(struct text name, struct text zone)
+{
+    return name.len > zone.len ? (struct text){name.at, name.len - zone.len - 1} : TEXT("@");
+}
+
+static void claim_native(struct publication_reconcile *reconcile, struct native_claim *native)
+{
+    enum record_type type;
+    struct native_zones zones;
+    const struct publication_record *record = native->record;
+    native_zones_of(reconcile->arena, record->spec, &zones);
+    size_t at = native_zone_of_name(&zones, native->name);
+    if (at == NATIVE_ZONES_MAX || !record_type_parse(native->type, &type) || !native->is_standing)
+        return;
+    struct text zone = zones.items[at];
+    struct text subdomain = subdomain_of(native->name, zone);
+    const char *registry = native_registry(reconcile->arena, record->spec, zone);
+    struct text spec = object_spec(record->object);
+    native->receipt = snapshot_receipt(reconcile->in, registry, type, zone, subdomain);
+    *decision_add_claim(reconcile->out, reconcile->arena) = (struct claim_want){
+        .backend = native_backend_name(reconcile->arena, record->written.namespace_,
+                                       record->written.name, at),
+        .registry = registry,
+        .intent = native->is_wanted ? CLAIM_SET : CLAIM_REMOVE,
+        .is_suspended = record->status->deployment.len, // its external-dns still runs
+        .may_stand = true,
+        .set = {.type = type,
+                .domain = zone,
+                .subdomain = subdomain,
+                .ttl_s = (uint32_t)native->ttl_s,
+                .values = native->targets,
+                .value_count = native->target_count,
+                .priority = -1},
+        .epoch = hash_octets(spec.at, spec.len),
+    };
+}
+
+void publication_claim_natives(struct publication_reconcile *reconcile)
+{
+    list_natives(reconcile);
+    for (size_t i = 0; i < reconcile->native_count; i++)
+        claim_native(reconcile, &reconcile->natives[i]);
+}
+
+// ---- what came of them --------------------------------------------------------------------------
+
+bool native_claim_is_settled(const struct native_claim *claim)
+{
+    const struct receipt *receipt = claim->receipt;
+    return receipt && receipt->state == RECEIPT_SETTLED &&
+           receipt->intent == (claim->is_wanted ? CLAIM_SET : CLAIM_REMOVE);
+}
+
+static const struct native_claim *find_native(const struct publication_reconcile *reconcile,
+                                              const struct publication_record *record,
+                                              const struct endpoint *set)
+{
+    const struct native_claim wanted = {.record = record, .name = set->dns_name, .type = set->type};
+    return reconcile->native_count ? bsearch(&wanted, reconcile->natives, reconcile->native_count,
+                                             sizeof wanted, compare_natives)
+                                   : NULL;
+}
+
+const struct native_claim *publication_find_native(const struct publication_reconcile *reconcile,
+                                                   const struct intent_endpoint *endpoint,
+                                                   const struct endpoint *set)
+{
+    return find_native(reconcile, publication_find_record(reconcile, endpoint->record->object),
+                       set);
+}
+
+// A name that no zone of the record has was never claimed.
+static bool is_claimable(const struct publication_reconcile *reconcile,
+                         const struct native_claim *claim)
+{
+    struct native_zones zones;
+    native_zones_of(reconcile->arena, claim->record->spec, &zones);
+    return native_zone_of_name(&zones, claim->name) != NATIVE_ZONES_MAX;
+}
+
+bool publication_is_released(const struct publication_reconcile *reconcile,
+                             const struct object *endpoint)
+{
+    struct dnsendpoint seen;
+    const struct publication_record *record = publication_record_of(reconcile, endpoint);
+    if (!is_native(record))
+        return true;
+    dnsendpoint_unpack(reconcile->arena, object_spec(endpoint), &seen);
+    for (size_t i = 0; i < seen.count; i++) {
+        const struct native_claim *claim = find_native(reconcile, record, &seen.endpoints[i]);
+        if (claim && !claim->is_wanted && is_claimable(reconcile, claim) &&
+            !native_claim_is_settled(claim))
+            return false;
+    }
+    return true;
+}
