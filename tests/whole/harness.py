@@ -494,7 +494,7 @@ acl:
   - id: signpost
     address: {LOOPBACK}
     key: signpost.
-    action: update
+    action: [update, transfer]
 zone:
   - domain: {self.zone}
     storage: "{self.folder}"
