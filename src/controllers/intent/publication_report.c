@@ -400,6 +400,26 @@ static enum dnspublication_state state_of_all(const struct report *report,
     return publication->is_approved ? DNSPUBLICATION_APPROVED : DNSPUBLICATION_CREATED;
 }
 
+// ---- metrics ------------------------------------------------------------------------------------
+
+const struct controller_metric intent_names_metric = {
+    .name = "signpost_intent_names",
+    .type = METRIC_GAUGE,
+    .label = "state",
+    .help = "Names of DNSPublications, by their state in status.names.",
+};
+
+static void add_samples(struct report *report)
+{
+    int64_t counts[NAME_STATES] = {0};
+    for (size_t i = 0; i < report->name_count; i++)
+        counts[report->names[i].state]++;
+    for (size_t state = 0; state < NAME_STATES; state++)
+        if (counts[state])
+            decision_add_sample(report->reconcile->out, &intent_names_metric,
+                                dnspublication_name_states[state], counts[state]);
+}
+
 // ---- events -------------------------------------------------------------------------------------
 
 static void add_event(struct report *report, const char *type, bool is_warning, const char *event)
@@ -451,4 +471,5 @@ void publication_report(struct publication_reconcile *reconcile)
     report.status.state = state_of_all(&report, &outcome);
     reconcile->out->status = dnspublication_status_encode(reconcile->arena, &report.status);
     add_events(&report);
+    add_samples(&report);
 }
