@@ -12,6 +12,7 @@
 #include "controllers/intent/intent_controller.h"
 #include "controllers/intent/model.h"
 #include "controllers/intent/publication.h"
+#include "dns/record.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -38,6 +39,11 @@ static struct site {
     size_t writes; // of DNSEndpoints by the last reconciliation
     struct decision decision;
     bool has_no_endpoints; // the server does not have the kind
+    // What becomes of claims, and what became of those of the last decision.
+    enum receipt_state outcome;
+    const char *failure; // of the last attempt, or NULL
+    struct receipt *receipts;
+    size_t receipt_count;
 } site;
 
 static void model_wake(void *context, const struct object *object)
@@ -55,7 +61,7 @@ static void model_programmed(void *context, const struct object *object, int64_t
 static inline int open_site(void **state)
 {
     int code = set_up(state);
-    site = (struct site){.now_ms = BEGAN_S * 1000LL};
+    site = (struct site){.now_ms = BEGAN_S * 1000LL, .outcome = RECEIPT_SETTLED};
     site.model = intent_shared_model.make(NULL);
     return code;
 }
@@ -165,6 +171,42 @@ static inline const struct object **list_endpoints(size_t *count)
     return found;
 }
 
+static inline void take_claims(void)
+{
+    site.receipts = arena_new_array(arena, struct receipt, site.decision.claim_count + 1);
+    site.receipt_count = site.decision.claim_count;
+    for (size_t i = 0; i < site.decision.claim_count; i++) {
+        const struct claim_want *claim = &site.decision.claims[i];
+        struct receipt *receipt = &site.receipts[i];
+        *receipt = (struct receipt){.registry = claim->registry,
+                                    .type = claim->set.type,
+                                    .domain = claim->set.domain,
+                                    .subdomain = claim->set.subdomain,
+                                    .intent = claim->intent,
+                                    .state = claim->is_suspended ? RECEIPT_SUSPENDED : site.outcome,
+                                    .attempts = site.failure ? 1 : 0};
+        if (site.failure)
+            error_set(&receipt->error, FAULT_AGAIN, "ServerUnreachable", "%s", site.failure);
+    }
+}
+
+// "SET A www example.org 192.0.2.1; ..." of the last decision's claims.
+static inline const char *claimed(void)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < site.decision.claim_count; i++) {
+        const struct claim_want *claim = &site.decision.claims[i];
+        buffer_printf(&out, "%s%s%s %s %.*s %.*s", out.len ? "; " : "",
+                      claim->is_suspended ? "suspended " : "",
+                      claim->intent == CLAIM_SET ? "SET" : "REMOVE",
+                      record_type_name(claim->set.type), TEXT_ARGS(claim->set.subdomain),
+                      TEXT_ARGS(claim->set.domain));
+        for (size_t at = 0; at < claim->set.value_count; at++)
+            buffer_printf(&out, " %.*s", TEXT_ARGS(claim->set.values[at]));
+    }
+    return arena_copy(arena, out.at ? out.at : "", out.len);
+}
+
 // One decision on the publication.
 static inline void decide_site(const char *name)
 {
@@ -180,11 +222,14 @@ static inline void decide_site(const char *name)
         .name = text_of(name),
         .subject = subject->object,
         .inputs = inputs,
+        .receipts = site.receipts,
+        .receipt_count = site.receipt_count,
         .now_ms = site.now_ms,
         .is_leading = true,
     };
     site.decision = (struct decision){0};
     publication_decide(&snapshot, site.model, &site.decision);
+    take_claims();
 }
 
 // Carries decisions out until there is nothing left to do.
@@ -193,6 +238,7 @@ static inline void reconcile_site(const char *name)
     site.writes = 0;
     for (int round = 0; round < 8; round++) {
         size_t before = site.writes;
+        size_t claims_before = site.receipt_count;
         struct site_object *subject = find_at_site(&dnspublication_kind, name);
         decide_site(name);
         bool is_new = site.decision.finalizer == FINALIZER_ADD && !subject->object->has_finalizer;
@@ -202,12 +248,13 @@ static inline void reconcile_site(const char *name)
         if (is_new)
             value_put(arena, subject->tree, "metadata.finalizers",
                       quote(arena, "['" INTENT_PUBLICATION_FINALIZER "']"));
+        bool is_claimed = site.receipt_count != claims_before;
         bool is_same = !site.decision.status ||
                        value_equal(value_find(subject->tree, "status"), site.decision.status);
         if (site.decision.status)
             value_set(subject->tree, TEXT("status"), value_copy(arena, site.decision.status));
         store_tree(subject);
-        if (!is_new && is_same && site.writes == before)
+        if (!is_new && !is_claimed && is_same && site.writes == before)
             return;
     }
     must(false); // the decisions do not come to an end
