@@ -282,3 +282,77 @@ static inline const char *published(void)
     }
     return arena_copy(arena, out.at ? out.at : "", out.len);
 }
+
+// ---- a usual project ----------------------------------------------------------------------------
+
+#define RECORD                                                                                     \
+    "'provider':'rfc2136','external-dns-parameters':{'rfc2136-host':'192.0.2.53',"                 \
+    "'rfc2136-insecure':true,'domain-filter':'example.org'%s}"
+
+static inline void put_record(const char *parameters, const char *more)
+{
+    put(&dnsupdaterecord_kind, "public",
+        arena_printf(arena, "'spec':{" RECORD "%s}",
+                     strstr(parameters, "rfc2136-zone")
+                         ? parameters
+                         : arena_printf(arena, ",'rfc2136-zone':'example.org'%s", parameters),
+                     more));
+}
+
+static inline void put_cluster(const char *pairs, const char *more)
+{
+    put(&edgecluster_kind, "vendor.one",
+        arena_printf(arena,
+                     "'spec':{'provider':'vendor','cluster':'one','kvPairs':[{'name':'a','kv':["
+                     "%s]}]%s}",
+                     pairs, more));
+}
+
+static inline void put_cloud(const char *load_balancer, const char *list)
+{
+    put(&logicalcloud_kind, "cloud",
+        arena_printf(arena,
+                     "'spec':{'clusterReferences':[{'name':'r','clusterProvider':'vendor',"
+                     "'cluster':'one'%s}],'kvPairs':[{'name':'dns-update-record-list','kv':[%s]}]}",
+                     load_balancer, list));
+}
+
+static inline void put_intent(const char *name, const char *more)
+{
+    put(&trafficgroupintent_kind, "traffic",
+        arena_printf(arena,
+                     "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'dig',"
+                     "'inbound':[{'name':'in','app':'front','appLabel':'app=front',"
+                     "'serviceName':'web','port':443,'protocol':'TCP','externalName':'%s',"
+                     "'externalSupport':true%s}]}",
+                     name, more));
+}
+
+static inline void put_publication(const char *more)
+{
+    struct site_object *there = find_at_site(&dnspublication_kind, "dig");
+    struct value *status = there ? value_find(there->tree, "status") : NULL;
+    struct value *finalizers = there ? value_at(there->tree, "metadata.finalizers", NULL) : NULL;
+    there = put(&dnspublication_kind, "dig",
+                arena_printf(arena,
+                             "'spec':{'compositeApp':'app','version':'v1',"
+                             "'deploymentIntentGroup':'dig','logicalCloud':'cloud',%s}",
+                             more));
+    if (status)
+        value_set(there->tree, TEXT("status"), status);
+    if (finalizers)
+        value_put(arena, there->tree, "metadata.finalizers", finalizers);
+    store_tree(there);
+}
+
+#define LISTED "{'one':'public'}"
+#define WANTED "'desired':'Instantiated'"
+
+static inline void put_usual(void)
+{
+    put_record("", "");
+    put_cluster("{'dnsPublicAddress':'198.51.100.7'}", "");
+    put_cloud("", LISTED);
+    put_intent("shop.example.org", "");
+    put_publication(WANTED);
+}
