@@ -64,10 +64,12 @@ class Site:
                 "interval": "1s", "min-event-sync-interval": "1s",
                 "metrics-address": f":{self.port}", **(parameters or {})}}, **more))
 
-    def put_cluster(self, addresses, **more):
+    def put_cluster(self, addresses, **services):
+        """Its addresses, and those of single services."""
+        pairs = [{"dnsPublicAddress": addresses},
+                 *({f"dnsPublicAddress.{name}": text} for name, text in services.items())]
         self.api.apply(of("EdgeCluster", self.edge, provider="vendor", cluster=self.namespace,
-                          kvPairs=[{"name": "addresses", "kv": [{"dnsPublicAddress": addresses}]}],
-                          **more))
+                          kvPairs=[{"name": "addresses", "kv": pairs}]))
 
     def publish(self, app, name, desired="Instantiated", service=None, **more):
         self.api.apply(of("TrafficGroupIntent", app, self.namespace, compositeApp=app, version="v1",
@@ -176,8 +178,7 @@ def test_two_apps_on_one_name_take_turns(knot_site):
     site.start()
     site.publish("first", name)
     site.wait_name(name, ["198.51.100.7"])
-    site.put_cluster("198.51.100.7", **{"kvPairs": [{"name": "addresses", "kv": [
-        {"dnsPublicAddress.first": "198.51.100.1"}, {"dnsPublicAddress.second": "198.51.100.2"}]}]})
+    site.put_cluster("198.51.100.7", first="198.51.100.1", second="198.51.100.2")
     site.publish("second", name)
     site.wait_publication("second", lambda status: status["names"][0]["state"] == "Conflict" and
                           f"{name}/first" in status["names"][0]["message"], "the second one waits")

@@ -187,4 +187,6 @@ const struct controller intent_controller = {
     .settings = settings,
     .setting_count = COUNT_OF(settings),
     .settings_size = sizeof(struct intent_settings),
+    .metrics = &intent_names_metric,
+    .metric_count = 1,
 };

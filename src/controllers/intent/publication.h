@@ -27,4 +27,5 @@ enum publication_input {
     PUBLICATION_NODES,
     PUBLICATION_INPUTS,
 };
+extern const struct controller_metric intent_names_metric;
 void publication_decide(const struct snapshot *snapshot, void *model, struct decision *out);

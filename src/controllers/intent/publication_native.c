@@ -2,6 +2,7 @@
 
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication_reconcile.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
 // Names of records with engine: native. A DNSEndpoint that stands is what remembers that something
 // of ours may be at the provider: a name is claimed when its object stands, and the object goes
@@ -27,11 +28,8 @@ static bool is_native(const struct publication_record *record)
 static size_t count_sets(const struct publication_reconcile *reconcile)
 {
     size_t count = 0;
-    for (size_t i = 0; i < reconcile->context.seen_count; i++) {
-        struct dnsendpoint seen;
-        dnsendpoint_unpack(reconcile->arena, object_spec(reconcile->context.seen[i]), &seen);
-        count += seen.count;
-    }
+    for (size_t i = 0; i < reconcile->context.standing_count; i++)
+        count += reconcile->context.standing[i].says.count;
     return count + reconcile->endpoint_count * ENDPOINT_SETS_MAX;
 }
 
@@ -49,20 +47,20 @@ static void add_wanted(struct publication_reconcile *reconcile,
             .target_count = endpoint->sets[i].target_count,
             .ttl_s = endpoint->sets[i].ttl_s,
             .is_wanted = true,
-            .is_standing = endpoint->seen,
+            .is_standing = endpoint->standing,
         };
 }
 
-static void add_standing(struct publication_reconcile *reconcile, const struct object *object)
+static void add_standing(struct publication_reconcile *reconcile,
+                         const struct standing_endpoint *standing)
 {
-    struct dnsendpoint seen;
-    const struct publication_record *record = publication_record_of(reconcile, object);
-    dnsendpoint_unpack(reconcile->arena, object_spec(object), &seen);
-    for (size_t i = 0; is_native(record) && i < seen.count; i++)
+    const struct dnsendpoint *seen = &standing->says;
+    const struct publication_record *record = publication_record_of(reconcile, standing);
+    for (size_t i = 0; is_native(record) && i < seen->count; i++)
         reconcile->natives[reconcile->native_count++] =
             (struct native_claim){.record = record,
-                                  .name = seen.endpoints[i].dns_name,
-                                  .type = seen.endpoints[i].type,
+                                  .name = seen->endpoints[i].dns_name,
+                                  .type = seen->endpoints[i].type,
                                   .is_standing = true};
 }
 
@@ -118,8 +116,8 @@ static void list_natives(struct publication_reconcile *reconcile)
     for (size_t i = 0; i < reconcile->endpoint_count; i++)
         if (publication_writes(reconcile, &reconcile->endpoints[i]))
             add_wanted(reconcile, &reconcile->endpoints[i]);
-    for (size_t i = 0; i < reconcile->context.seen_count; i++)
-        add_standing(reconcile, reconcile->context.seen[i]);
+    for (size_t i = 0; i < reconcile->context.standing_count; i++)
+        add_standing(reconcile, &reconcile->context.standing[i]);
     merge_natives(reconcile);
 }
 
@@ -139,6 +137,8 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     native_zones_of(reconcile->arena, record->spec, &zones);
     size_t at = native_zone_of_name(&zones, native->name);
     if (at == NATIVE_ZONES_MAX || !record_type_parse(native->type, &type) || !native->is_standing)
+        return;
+    if (!native->is_wanted && update_record_keeps_names(record->spec))
         return;
     struct text zone = zones.items[at];
     struct text subdomain = subdomain_of(native->name, zone);
@@ -163,8 +163,18 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     };
 }
 
+static bool has_natives(const struct publication_reconcile *reconcile)
+{
+    for (size_t i = 0; i < reconcile->record_count; i++)
+        if (is_native(&reconcile->records[i]))
+            return true;
+    return false;
+}
+
 void publication_claim_natives(struct publication_reconcile *reconcile)
 {
+    if (!has_natives(reconcile))
+        return;
     list_natives(reconcile);
     for (size_t i = 0; i < reconcile->native_count; i++)
         claim_native(reconcile, &reconcile->natives[i]);
@@ -197,27 +207,25 @@ const struct native_claim *publication_find_native(const struct publication_reco
                        set);
 }
 
-// A name that no zone of the record has was never claimed.
-static bool is_claimable(const struct publication_reconcile *reconcile,
-                         const struct native_claim *claim)
+// A name that no zone of the record has was never claimed, and a record may let names stay.
+static bool is_removed(const struct publication_reconcile *reconcile,
+                       const struct native_claim *claim)
 {
     struct native_zones zones;
+    if (claim->is_wanted || update_record_keeps_names(claim->record->spec))
+        return false;
     native_zones_of(reconcile->arena, claim->record->spec, &zones);
     return native_zone_of_name(&zones, claim->name) != NATIVE_ZONES_MAX;
 }
 
 bool publication_is_released(const struct publication_reconcile *reconcile,
-                             const struct object *endpoint)
+                             const struct standing_endpoint *standing)
 {
-    struct dnsendpoint seen;
-    const struct publication_record *record = publication_record_of(reconcile, endpoint);
-    if (!is_native(record))
-        return true;
-    dnsendpoint_unpack(reconcile->arena, object_spec(endpoint), &seen);
-    for (size_t i = 0; i < seen.count; i++) {
-        const struct native_claim *claim = find_native(reconcile, record, &seen.endpoints[i]);
-        if (claim && !claim->is_wanted && is_claimable(reconcile, claim) &&
-            !native_claim_is_settled(claim))
+    const struct publication_record *record = publication_record_of(reconcile, standing);
+    for (size_t i = 0; is_native(record) && i < standing->says.count; i++) {
+        const struct native_claim *claim =
+            find_native(reconcile, record, &standing->says.endpoints[i]);
+        if (claim && is_removed(reconcile, claim) && !native_claim_is_settled(claim))
             return false;
     }
     return true;

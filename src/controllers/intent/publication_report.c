@@ -48,8 +48,9 @@ static const struct published_name *find_before(const struct report *report,
 
 static bool is_read(const struct intent_endpoint *endpoint)
 {
-    return endpoint->there.generation &&
-           endpoint->there.observed_generation >= endpoint->there.generation;
+    const struct standing_endpoint *standing = endpoint->standing;
+    return standing && standing->says.generation &&
+           standing->says.observed_generation >= standing->says.generation;
 }
 
 // One that external-dns had read when a synchronization ended was part of that.
@@ -155,7 +156,7 @@ static void count_endpoint(struct report *report, const struct intent_endpoint *
 static bool is_shown(const struct report *report, const struct intent_endpoint *endpoint)
 {
     if (!report->reconcile->is_wanted)
-        return endpoint->seen;
+        return endpoint->standing;
     if (!endpoint->set_count)
         return true;
     const struct publication_record *record =
@@ -392,12 +393,32 @@ static enum dnspublication_state state_of_all(const struct report *report,
     const struct dnspublication *publication = &reconcile->resolved.publication;
     if (reconcile->is_wanted)
         return live_state(report, outcome);
-    if (reconcile->record_count || reconcile->context.seen_count)
+    if (reconcile->record_count || reconcile->context.standing_count)
         return reconcile->in->refused ? DNSPUBLICATION_TERMINATE_FAILED
                                       : DNSPUBLICATION_TERMINATING;
     if (publication->desired == DNSPUBLICATION_WANTS_TERMINATED)
         return DNSPUBLICATION_TERMINATED;
     return publication->is_approved ? DNSPUBLICATION_APPROVED : DNSPUBLICATION_CREATED;
+}
+
+// ---- metrics ------------------------------------------------------------------------------------
+
+const struct controller_metric intent_names_metric = {
+    .name = "signpost_intent_names",
+    .type = METRIC_GAUGE,
+    .label = "state",
+    .help = "Names of DNSPublications, by their state in status.names.",
+};
+
+static void add_samples(struct report *report)
+{
+    int64_t counts[NAME_STATES] = {0};
+    for (size_t i = 0; i < report->name_count; i++)
+        counts[report->names[i].state]++;
+    for (size_t state = 0; state < NAME_STATES; state++)
+        if (counts[state])
+            decision_add_sample(report->reconcile->out, &intent_names_metric,
+                                dnspublication_name_states[state], counts[state]);
 }
 
 // ---- events -------------------------------------------------------------------------------------
@@ -451,4 +472,5 @@ void publication_report(struct publication_reconcile *reconcile)
     report.status.state = state_of_all(&report, &outcome);
     reconcile->out->status = dnspublication_status_encode(reconcile->arena, &report.status);
     add_events(&report);
+    add_samples(&report);
 }

@@ -76,7 +76,9 @@ enum published_name_state {
     NAME_CONFLICT,
     NAME_INVALID,
     NAME_REMOVING,
+    NAME_STATES,
 };
+extern const char *const dnspublication_name_states[]; // "AddressPending", ...; NULL-terminated
 struct published_name {
     struct text name;
     struct text type;    // "A", "AAAA", "CNAME"
