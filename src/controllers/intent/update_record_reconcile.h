@@ -49,7 +49,6 @@ struct update_record_reconcile {
     struct deployment deployment; // of seen[EXTERNAL_DNS_DEPLOYMENT]
     bool wants_deployment;
     bool is_held; // the Deployment stays as it is, or is not made
-    size_t writes;
     struct update_record_sync sync;
 };
 

@@ -1,10 +1,9 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/labels.h"
 #include "controllers/intent/update_record_reconcile.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
-
-#include <stdlib.h>
 
 // What the external-dns that runs says of its synchronizations, asked of its pod.
 

@@ -215,24 +215,37 @@ static const struct decision_line *line_of(const struct update_record_reconcile 
     return line;
 }
 
-// `what`: "was made"; `tree` NULL removes it.
+enum write { WRITE_MADE, WRITE_CHANGED, WRITE_USERS, WRITE_REMOVED };
+
+// `tree` NULL removes it.
 static void want_object(struct update_record_reconcile *reconcile, enum external_dns_object which,
-                        const struct value *tree, const char *what)
+                        const struct value *tree, enum write write)
 {
+    static const struct {
+        const char *event;
+        const char *what;
+        const char *message;
+    } writes[] = {
+        [WRITE_MADE] = {EVENT_EXTERNAL_DNS_WRITTEN, "was made", "object of external-dns was made"},
+        [WRITE_CHANGED] = {EVENT_EXTERNAL_DNS_WRITTEN, "was changed",
+                           "object of external-dns was changed"},
+        [WRITE_USERS] = {EVENT_EXTERNAL_DNS_WRITTEN, "has other users",
+                         "users of external-dns have changed"},
+        [WRITE_REMOVED] = {EVENT_EXTERNAL_DNS_REMOVED, "was removed",
+                           "object of external-dns was removed"},
+    };
     struct arena *arena = reconcile->arena;
-    const struct kind *kind = object_kinds[which];
     struct text namespace_ = object_namespace(reconcile->in->subject);
-    const char *name = arena_printf(arena, "%.*s/%s", TEXT_ARGS(namespace_), reconcile->name);
-    const char *message = arena_printf(arena, "%s %s", kind->name, what);
+    const char *name = arena_printf(arena, "%s %.*s/%s", object_kinds[which]->name,
+                                    TEXT_ARGS(namespace_), reconcile->name);
     *decision_add_object(reconcile->out, arena) = (struct object_want){
-        .key = {kind, namespace_, text_of(reconcile->name)},
+        .key = {object_kinds[which], namespace_, text_of(reconcile->name)},
         .tree = tree,
         .seen = reconcile->seen[which],
-        .event = event_of(reconcile, tree ? EVENT_EXTERNAL_DNS_WRITTEN : EVENT_EXTERNAL_DNS_REMOVED,
-                          arena_printf(arena, "%s %s %s", kind->name, name, what)),
-        .line = line_of(reconcile, message, name),
+        .event = event_of(reconcile, writes[write].event,
+                          arena_printf(arena, "%s %s", name, writes[write].what)),
+        .line = line_of(reconcile, writes[write].message, name),
     };
-    reconcile->writes++;
 }
 
 static bool has_labels(const struct object *seen, const struct value *wanted)
@@ -276,12 +289,12 @@ static void keep_object(struct update_record_reconcile *reconcile, enum external
         value_covers(there, without_quantities(reconcile, wanted)))
         return;
     if (seen && binds_other_role(there, wanted)) {
-        want_object(reconcile, which, NULL, "was removed, as it binds another role");
+        want_object(reconcile, which, NULL, WRITE_REMOVED);
         return;
     }
     value_put(reconcile->arena, wanted, "metadata.ownerReferences",
               object_owner_references(reconcile->arena, reconcile->in->subject, true));
-    want_object(reconcile, which, wanted, seen ? "was changed" : "was made");
+    want_object(reconcile, which, wanted, seen ? WRITE_CHANGED : WRITE_MADE);
 }
 
 static bool has_account(const struct update_record_reconcile *reconcile)
@@ -311,13 +324,13 @@ static void keep_users(struct update_record_reconcile *reconcile)
     value_put(reconcile->arena, tree, "metadata.annotations",
               make_user_annotations(reconcile, there));
     if (!value_covers(there, tree))
-        want_object(reconcile, EXTERNAL_DNS_DEPLOYMENT, tree, "has other users");
+        want_object(reconcile, EXTERNAL_DNS_DEPLOYMENT, tree, WRITE_USERS);
 }
 
 static void drop_object(struct update_record_reconcile *reconcile, enum external_dns_object which)
 {
     if (reconcile->seen[which] && !reconcile->seen[which]->deleted_s)
-        want_object(reconcile, which, NULL, "was removed");
+        want_object(reconcile, which, NULL, WRITE_REMOVED);
 }
 
 // What it acts as goes behind it.
