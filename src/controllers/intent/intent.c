@@ -3,6 +3,7 @@
 #include "controllers/intent/model.h"
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
+#include "controllers/intent/update_record.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -157,7 +158,7 @@ static bool check_version(const char *const *items, struct error *err)
                      EXTERNAL_DNS_OLDEST);
 }
 
-static const struct controller_setting settings[] = {
+const struct controller_setting intent_setting_rows[INTENT_SETTINGS] = {
     {.name = "external-dns-version",
      .type = SETTING_TEXT,
      .fallback = EXTERNAL_DNS_VERSION,
@@ -173,6 +174,11 @@ static const struct controller_setting settings[] = {
      .offset = offsetof(struct intent_settings, image)},
 };
 
+static const struct dependency dependencies[] = {
+    {.type = BRINGS_CONTROLLER, .controller = &update_record_controller},
+    {.type = DEPENDS_END},
+};
+
 const struct controller intent_controller = {
     .name = "intent",
     .kind = &dnspublication_kind,
@@ -182,10 +188,11 @@ const struct controller intent_controller = {
     .backends = &backends,
     .decide = publication_decide,
     .shared_model = &intent_shared_model,
+    .dependencies = dependencies,
     .reads_own_writes = true,
     .rights = rights,
-    .settings = settings,
-    .setting_count = COUNT_OF(settings),
+    .settings = intent_setting_rows,
+    .setting_count = INTENT_SETTINGS,
     .settings_size = sizeof(struct intent_settings),
     .metrics = &intent_names_metric,
     .metric_count = 1,

@@ -78,6 +78,7 @@ static struct record_user make_user(struct model_reader *reader, const struct pl
         .version = publication.coordinates.version,
         .group = publication.coordinates.group,
         .names = used->names,
+        .is_written = used->is_written,
         .is_draining = used->is_draining,
     };
 }
