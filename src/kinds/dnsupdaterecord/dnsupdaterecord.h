@@ -101,6 +101,9 @@ unsigned update_record_minor(const struct update_record *record, struct text fal
 struct text update_record_text(const struct update_record *record, enum external_dns_id id);
 // A boolean parameter, also one that is written as a text.
 bool update_record_bool(const struct update_record *record, enum external_dns_id id, bool fallback);
+// The owner id that the record has by itself: the pinned one, that of adoptOwner, or txt-owner-id.
+// Absent: one of its own is made for it.
+struct text update_record_owner(const struct update_record *record);
 // The entry of secretRefs with that target, or NULL.
 const struct update_record_ref *update_record_find_ref(const struct update_record *record,
                                                        struct text target);

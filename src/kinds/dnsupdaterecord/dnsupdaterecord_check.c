@@ -191,6 +191,25 @@ void update_record_validate(const struct value *object, struct findings *finding
     update_record_check(&record, update_record_minor(&record, (struct text){0}), findings);
 }
 
+// Of one that is made only the process knows, whose own owner id it is made of.
+bool update_record_find_claim(struct arena *arena, const struct value *object,
+                              struct kind_claim *out)
+{
+    struct update_record record;
+    struct findings ignored = {.arena = arena};
+    update_record_decode(arena, object, &ignored, &record);
+    const char *parameter = record.paths[PARAMETER_TXT_OWNER_ID];
+    *out = (struct kind_claim){
+        .value = update_record_owner(&record),
+        .path = record.has_pinned        ? "metadata.annotations[" PINNED_ANNOTATION "]"
+                : record.adopt_owner.len ? "spec.adoptOwner"
+                                         : parameter,
+        .what = "owner id",
+        .advice = "external-dns of one would remove the records of the other, so give each its own",
+    };
+    return out->value.len;
+}
+
 // Such a secret is looked for in every element of oneOf, taken or not.
 bool update_record_has_secret(const struct value *object)
 {

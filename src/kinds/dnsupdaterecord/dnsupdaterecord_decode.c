@@ -248,6 +248,16 @@ bool update_record_bool(const struct update_record *record, enum external_dns_id
     return value ? value->boolean : fallback;
 }
 
+struct text update_record_owner(const struct update_record *record)
+{
+    struct text given = update_record_text(record, PARAMETER_TXT_OWNER_ID);
+    if (record->has_pinned)
+        return record->pinned.owner_id;
+    if (record->adopt_owner.len)
+        return record->adopt_owner;
+    return text_is(given, "default") ? (struct text){0} : given;
+}
+
 const struct update_record_ref *update_record_find_ref(const struct update_record *record,
                                                        struct text target)
 {

@@ -348,6 +348,7 @@ const struct kind dnsupdaterecord_kind = {
     .pack_spec = object_tree_pack,
     .pack_managed = update_record_pack_managed,
     .validate = update_record_validate,
+    .find_claim = update_record_find_claim,
     .has_secret = update_record_has_secret,
     .write_summary = write_summary,
 };
