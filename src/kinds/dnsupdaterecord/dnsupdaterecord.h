@@ -29,7 +29,8 @@ struct external_dns_pinned {
     struct text txt_prefix; // empty: none
     struct text annotation_prefix;
 };
-// Reads the annotation's JSON; false: it is not ours, or broken.
+// Reads the annotation's JSON; false: it is not ours, or broken. All three are there, and only the
+// prefix of ownership records may be empty.
 bool external_dns_pinned_read(struct arena *arena, struct text json,
                               struct external_dns_pinned *out);
 // The annotation's text (arena).
@@ -79,6 +80,7 @@ struct update_record {
     const struct value *account_annotations;
     bool may_move;
     bool may_abandon;
+    bool has_broken_pin; // the annotation is there and cannot be read
     bool has_pinned;
     struct external_dns_pinned pinned;
 };

@@ -191,10 +191,11 @@ static void take_annotations(struct arena *arena, const struct value *object,
                              struct update_record *out)
 {
     const struct value *all = value_at(object, "metadata.annotations", NULL);
-    struct text pinned = value_text(value_find(all, PINNED_ANNOTATION));
+    const struct value *pinned = value_find(all, PINNED_ANNOTATION);
     out->may_move = text_is(value_text(value_find(all, MOVE_ANNOTATION)), "drain");
     out->may_abandon = text_is(value_text(value_find(all, ABANDON_ANNOTATION)), "true");
-    out->has_pinned = pinned.len && external_dns_pinned_read(arena, pinned, &out->pinned);
+    out->has_pinned = pinned && external_dns_pinned_read(arena, value_text(pinned), &out->pinned);
+    out->has_broken_pin = pinned && !out->has_pinned;
 }
 
 void update_record_decode(struct arena *arena, const struct value *object,

@@ -302,14 +302,86 @@ static void all_faults_come_at_once(void **state)
     assert_string_equal(findings.items[0].path, "spec.external-dns-parameters.policy");
 }
 
+#define PINNED_AT "metadata.annotations[" PINNED_ANNOTATION "]"
+
+static struct value *pinned_record(const char *json, const char *parameters)
+{
+    struct value *object = record_with("aws", NULL, NULL, parameters);
+    value_put_text(arena, object, PINNED_AT, json);
+    return object;
+}
+
 static void a_broken_pin_is_not_passed_over(void **state)
 {
     (void)state;
-    struct value *object = record_with("aws", NULL, NULL, NULL);
-    value_set(value_put(arena, object, "metadata.annotations", value_make(arena, VALUE_MAP)),
-              TEXT(PINNED_ANNOTATION), value_make_text(arena, TEXT("{}")));
-    check_holds(errors_of(object), "pinned]: must be JSON with txt-owner-id");
-    assert_false(record_of(object)->has_pinned);
+    static const char *const broken[] = {
+        "",
+        "{}",
+        "{",
+        "[1]",
+        "{\"txt-owner-id\":\"\",\"txt-prefix\":\"\",\"annotation-prefix\":\"a/\"}",
+        "{\"txt-owner-id\":1,\"txt-prefix\":\"\",\"annotation-prefix\":\"a/\"}",
+        "{\"txt-owner-id\":\"o\",\"txt-prefix\":1,\"annotation-prefix\":\"a/\"}",
+        "{\"txt-owner-id\":\"o\",\"annotation-prefix\":\"a/\"}",
+        "{\"txt-owner-id\":\"o\",\"txt-prefix\":\"\",\"annotation-prefix\":\"\"}",
+    };
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        const struct value *object = pinned_record(broken[i], NULL);
+        check_holds(errors_of(object), PINNED_AT ": must be JSON with txt-owner-id");
+        assert_false(record_of(object)->has_pinned);
+        assert_true(record_of(object)->has_broken_pin);
+    }
+    assert_false(record_of(record_with("aws", NULL, NULL, NULL))->has_broken_pin);
+}
+
+static void what_is_pinned_is_judged_like_a_parameter(void **state)
+{
+    (void)state;
+    static const char *const pins[][4] = {
+        {"o", "p.%{record_type}", "a/", ""},
+        {"a,b", "", "a/", PINNED_AT ": txt-owner-id \"a,b\" must not have any of , = \""},
+        {"a=b", "", "a/", "txt-owner-id \"a=b\" must not have"},
+        {"a\\\"b", "", "a/", "txt-owner-id \"a\"b\" must not have"},
+        {"a\\u0007b", "", "a/", "must not have control characters"},
+        {"o", "custom string", "a/", PINNED_AT ": txt-prefix \"custom string\" may hold only"},
+        {"o", "", "a", PINNED_AT ": annotation-prefix \"a\" must end with a slash"},
+    };
+    for (size_t i = 0; i < COUNT_OF(pins); i++) {
+        const char *json = arena_printf(
+            arena, "{\"txt-owner-id\":\"%s\",\"txt-prefix\":\"%s\",\"annotation-prefix\":\"%s\"}",
+            pins[i][0], pins[i][1], pins[i][2]);
+        const char *errors = errors_of(pinned_record(json, NULL));
+        check_holds(errors, pins[i][3]);
+        assert_int_equal(!*errors, !*pins[i][3]);
+    }
+}
+
+static void what_is_pinned_is_in_force(void **state)
+{
+    (void)state;
+    static const char pin[] =
+        "{\"txt-owner-id\":\"old\",\"txt-prefix\":\"p.\",\"annotation-prefix\":\"a/\"}";
+    static const char *const asked[][2] = {
+        {"'txt-prefix':'p.'", NULL},
+        {"'txt-prefix':'p.','txt-owner-id':'default'", NULL},
+        {"'txt-prefix':'p.','txt-owner-id':'old','annotation-prefix':'a/'", NULL},
+        {"'txt-prefix':'q.'", PINNED_AT ": txt-prefix \"p.\" is in force, not \"q.\""},
+        {"'txt-prefix':''", PINNED_AT ": txt-prefix \"p.\" is in force, not \"\""},
+        {"'txt-prefix':'p.','txt-owner-id':'new'",
+         PINNED_AT ": txt-owner-id \"old\" is in force, not \"new\""},
+        {"'txt-prefix':'p.','annotation-prefix':'b/'",
+         PINNED_AT ": annotation-prefix \"a/\" is in force, not \"b/\""},
+    };
+    for (size_t i = 0; i < COUNT_OF(asked); i++) {
+        const char *fields = arena_printf(arena, "'external-dns-parameters':{%s}", asked[i][0]);
+        struct value *object = pinned_record(pin, fields);
+        assert_string_equal(errors_of(object), "");
+        check_holds(warnings_of(object), asked[i][1]);
+        if (!asked[i][1])
+            assert_string_equal(warnings_of(object), "");
+    }
+    check_holds(warnings_of(pinned_record(pin, "'adoptOwner':'new'")),
+                "txt-owner-id \"old\" is in force, not \"new\"");
 }
 
 static void a_pinned_prefix_admits_no_suffix(void **state)
@@ -438,6 +510,8 @@ int main(void)
         UNIT(one_of_takes_the_element_of_the_provider),
         UNIT(all_faults_come_at_once),
         UNIT(a_broken_pin_is_not_passed_over),
+        UNIT(what_is_pinned_is_judged_like_a_parameter),
+        UNIT(what_is_pinned_is_in_force),
         UNIT(a_pinned_prefix_admits_no_suffix),
         UNIT(fields_and_annotations_come_through_the_cache),
         UNIT(a_status_is_what_its_schema_allows),
