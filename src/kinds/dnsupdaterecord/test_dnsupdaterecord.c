@@ -196,7 +196,8 @@ static void what_stands_beside_parameters_is_judged(void **state)
         {"aws", "'env':[{'name':'AWS_SECRET_ACCESS_KEY','value':'s3cret'}]",
          "AWS_SECRET_ACCESS_KEY comes out of a Secret"},
         {"coredns", "'env':[{'name':'ETCD_CA_FILE','value':'/ca'}]", "comes out of a Secret"},
-        {"aws", "'extraArgs':[{'name':'zone-name-filter','value':'a'},{'name':'no-x'}]", NULL},
+        {"aws", "'extraArgs':[{'name':'zone-name-filter','value':'a'},{'name':'no-create-ptr'}]",
+         NULL},
         {"aws", "'extraArgs':[{'name':'--x'}]", "--x is no flag"},
         {"aws", "'extraArgs':[{'name':'a=b'}]", "is no flag"},
         {"aws", "'extraArgs':[{'name':'policy'}]", "policy is a parameter"},
@@ -243,6 +244,60 @@ static void what_stands_beside_parameters_is_judged(void **state)
          NULL},
     };
     check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+}
+
+static void flags_that_end_external_dns_are_refused(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"aws",
+         "'extraArgs':[{'name':'exclude-target-net','value':'a'},{'name':'exclude-target-net',"
+         "'value':'b'},{'name':'aws-sd-create-tag','value':'a=b'},{'name':'aws-sd-create-tag',"
+         "'value':'c=d'}]",
+         NULL},
+        {"aws", "'extraArgs':[{'name':'min-ttl','value':'1s'},{'name':'min-ttl','value':'2s'}]",
+         "spec.extraArgs[1].name: min-ttl stands in the list before, and external-dns takes it "
+         "only "
+         "once: remove one"},
+        {"aws", "'extraArgs':[{'name':'create-ptr'},{'name':'no-create-ptr'}]",
+         "spec.extraArgs[1].name: no-create-ptr stands in the list before"},
+        {"aws", "'extraArgs':[{'name':'no-prefer-alias'},{'name':'prefer-alias'}]",
+         "spec.extraArgs[1].name: prefer-alias stands in the list before"},
+        {"aws", "'extraArgs':[{'name':'create-ptr','value':'true'}]",
+         "spec.extraArgs[0].value: create-ptr is a switch"},
+        {"aws", "'extraArgs':[{'name':'min-ttl'}]",
+         "spec.extraArgs[0].value: min-ttl needs a value"},
+        {"aws", "'extraArgs':[{'name':'min-ttl','value':''}]", NULL},
+        {"aws", "'extraArgs':[{'name':'no-min-ttl'}]",
+         "no-min-ttl is no flag of external-dns v0.22"},
+        {"aws", "'extraArgs':[{'name':'exclude-target-nets','value':'a'}]",
+         "spec.extraArgs[0].name: exclude-target-nets is no flag of external-dns v0.22, which "
+         "would "
+         "end at once; did you mean exclude-target-net?"},
+        {"aws", "'version':'v0.20.0','extraArgs':[{'name':'create-ptr'}]",
+         "create-ptr is a flag of external-dns v0.21 and newer, not of v0.20"},
+        {"aws", "'version':'v0.22.0','extraArgs':[{'name':'cf-username','value':'a'}]",
+         "cf-username is a flag of external-dns v0.20 and older, not of v0.22"},
+        {"aws", "'version':'v0.20.1','extraArgs':[{'name':'cf-username','value':'a'}]", NULL},
+        {"aws", "'extraArgs':[{'name':'cf-username','value':'a'}]", NULL},
+        {"aws", "'version':'v0.23.0','extraArgs':[{'name':'brand-new','value':'a'}]", NULL},
+        {"aws",
+         "'version':'v0.21.0','extraArgs':[{'name':'target-template','value':'a'},"
+         "{'name':'target-template','value':'b'}]",
+         "spec.extraArgs[1].name: target-template stands in the list before"},
+        {"aws",
+         "'version':'v0.22.0','extraArgs':[{'name':'target-template','value':'a'},"
+         "{'name':'target-template','value':'b'}]",
+         NULL},
+    };
+    static const struct rule warned[] = {
+        {"aws", "'version':'v0.23.0','extraArgs':[{'name':'brand-new','value':'a'}]",
+         "spec.extraArgs[0].name: brand-new is no flag that Signpost knows"},
+        {"aws", "'extraArgs':[{'name':'cf-username','value':'a'}]",
+         "cf-username is a flag of external-dns v0.20 and older, not of v0.22"},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+    check_rules(warned, COUNT_OF(warned), FINDING_WARNING);
 }
 
 static void no_secret_stands_in_a_finding(void **state)
@@ -505,6 +560,7 @@ int main(void)
         UNIT(messages_are_signed_or_not),
         UNIT(what_is_odd_is_warned_of),
         UNIT(what_stands_beside_parameters_is_judged),
+        UNIT(flags_that_end_external_dns_are_refused),
         UNIT(no_secret_stands_in_a_finding),
         UNIT(a_value_behind_a_name_is_not_shown),
         UNIT(one_of_takes_the_element_of_the_provider),
