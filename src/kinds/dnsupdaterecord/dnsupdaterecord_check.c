@@ -207,5 +207,8 @@ bool update_record_has_secret(const struct value *object)
     value_each (element, value_list_at(parameters, "oneOf"))
         if (value_find(element, name))
             return true;
+    value_each (pair, value_list_at(object, "spec.env"))
+        if (update_record_env_has_secret(value_text_at(pair, "name"), value_text_at(pair, "value")))
+            return true;
     return value_find(parameters, name);
 }

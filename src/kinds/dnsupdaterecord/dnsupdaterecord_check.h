@@ -21,6 +21,9 @@ void parameter_warning(const struct check_run *run, enum external_dns_id id, con
 // What is wrong with the characters of such a parameter's text ("must begin with arn:"), or NULL.
 const char *parameter_fault(const struct external_dns_parameter *row, struct text text);
 
+// Do the URLs of a variable hold a password? No URL of etcd has an @ otherwise.
+bool update_record_env_has_secret(struct text name, struct text value);
+
 // A text of the object fit to be shown (arena).
 const char *check_shown(const struct check_run *run, struct text text);
 

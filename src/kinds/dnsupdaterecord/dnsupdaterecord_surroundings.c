@@ -101,6 +101,23 @@ static bool is_set_elsewhere(const struct update_record *record, size_t index)
     return false;
 }
 
+bool update_record_env_has_secret(struct text name, struct text value)
+{
+    return text_is(name, "ETCD_URLS") && value.len && memchr(value.at, '@', value.len);
+}
+
+static void check_env_value(const struct check_run *run, size_t index)
+{
+    const struct update_record_pair *pair = &run->record->env[index];
+    const char *path = path_at(run, "spec.env", index, ".value");
+    check_plain(run, path, pair->value);
+    if (update_record_env_has_secret(pair->name, pair->value))
+        check_error(run, path,
+                    "must hold no user and password, which would stay in the object's history: "
+                    "add an entry to spec.secretRefs with target env:ETCD_USERNAME and one with "
+                    "target env:ETCD_PASSWORD");
+}
+
 static void check_env(const struct check_run *run)
 {
     const struct update_record *record = run->record;
@@ -117,7 +134,7 @@ static void check_env(const struct check_run *run)
                         "%s comes out of a Secret: add an entry to spec.secretRefs with "
                         "target env:%s",
                         variable->name, variable->name);
-        check_plain(run, path_at(run, "spec.env", i, ".value"), record->env[i].value);
+        check_env_value(run, i);
         if (is_set_elsewhere(record, i))
             check_error(run, path, "%s is set twice: remove one", shown_name(run, name));
     }

@@ -310,6 +310,31 @@ static void no_secret_stands_in_a_finding(void **state)
     assert_false(dnsupdaterecord_kind.has_secret(record_with("rfc2136", NULL, NULL, NULL)));
 }
 
+static void a_password_in_the_urls_of_etcd_is_refused_and_never_shown(void **state)
+{
+    (void)state;
+    static const char *const urls[] = {
+        "http://root:hunter2@etcd:2379",
+        "http://a:2379,https://root:hunter2@b:2379",
+        "root:hun/ter2@etcd:2379",
+    };
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        const struct value *object =
+            record_with("coredns", NULL, NULL,
+                        arena_printf(arena, "'env':[{'name':'ETCD_URLS','value':'%s'}]", urls[i]));
+        check_holds(errors_of(object), "spec.env[0].value: must hold no user and password, which "
+                                       "would stay in the object's history");
+        check_holds(errors_of(object), "target env:ETCD_USERNAME and one with target "
+                                       "env:ETCD_PASSWORD");
+        assert_null(strstr(errors_of(object), "ter2"));
+        assert_null(strstr(warnings_of(object), "ter2"));
+        assert_true(dnsupdaterecord_kind.has_secret(object));
+    }
+    const struct value *plain = record_with("coredns", NULL, NULL, NULL);
+    assert_string_equal(errors_of(plain), "");
+    assert_false(dnsupdaterecord_kind.has_secret(plain));
+}
+
 static void a_value_behind_a_name_is_not_shown(void **state)
 {
     (void)state;
@@ -562,6 +587,7 @@ int main(void)
         UNIT(what_stands_beside_parameters_is_judged),
         UNIT(flags_that_end_external_dns_are_refused),
         UNIT(no_secret_stands_in_a_finding),
+        UNIT(a_password_in_the_urls_of_etcd_is_refused_and_never_shown),
         UNIT(a_value_behind_a_name_is_not_shown),
         UNIT(one_of_takes_the_element_of_the_provider),
         UNIT(all_faults_come_at_once),
