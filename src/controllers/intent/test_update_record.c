@@ -324,6 +324,11 @@ static void what_is_pinned_stands_before_the_deployment(void **state)
     assert_int_equal(site.decision.metadata_change_count, 1);
     assert_string_equal(site.decision.metadata_changes[0].key, PINNED_ANNOTATION);
     assert_int_equal(site.decision.object_count, 0);
+    error_set(&runtime.refused, FAULT_AUTH, "Forbidden", "dnsupdaterecords is forbidden");
+    decide_record();
+    assert_int_equal(site.decision.object_count, 0);
+    assert_string_equal(condition_of(arena, site.decision.status, "DeploymentAvailable"),
+                        "False/Forbidden");
 }
 
 static void users_stand_on_the_deployment(void **state)
@@ -590,7 +595,7 @@ static void what_external_dns_says_becomes_a_condition(void **state)
         {METRICS("1767096000", ""), "", "True/Synced", ""},
         {METRICS("1767096000", ""), ",'dry-run':true", "True/DryRun", ""},
         {"{'lastSync':1767096000,'sourceEndpoints':0}", "", "False/SourceLagging", ""},
-        {"{'sourceEndpoints':1}", "", "False/SourceLagging", ""},
+        {"{'sourceEndpoints':1}", "", "False/SyncFailing", ""},
         {METRICS("1767090000", ""), "", "False/SyncFailing", ""},
         {"{'lastSync':1767096000,'sourceEndpoints':1,'softErrors':2}", "", "False/SyncFailing", ""},
         {"{'lastSync':1767096000,'sourceEndpoints':0,'invalidEndpoints':1}", "",
@@ -633,6 +638,7 @@ static void it_is_asked_rarely_when_all_is_well(void **state)
     reconcile_record();
     reconcile_record();
     assert_int_equal(runtime.good_for_ms, 60000);
+    assert_int_equal(site.decision.wake_ms, site.now_ms + 151000); // it would be late then
 }
 
 #define STORY(name) cmocka_unit_test_setup_teardown(name, open_runtime, close_site)
