@@ -41,6 +41,14 @@ static int open_runtime(void **state)
     return code;
 }
 
+// It is there.
+static struct site_object *get_at_site(const struct kind *kind, const char *name)
+{
+    struct site_object *found = find_at_site(kind, name);
+    must(found);
+    return found;
+}
+
 static const struct object **list_kind(const struct kind *kind, size_t *count)
 {
     const struct object **found = arena_new_array(arena, const struct object *, site.count + 1);
@@ -75,7 +83,7 @@ static void decide_record(void)
 {
     struct answer_view answers[4];
     struct input_objects inputs[UPDATE_RECORD_INPUTS] = {0};
-    struct site_object *subject = find_at_site(&dnsupdaterecord_kind, "public");
+    struct site_object *subject = get_at_site(&dnsupdaterecord_kind, "public");
     settle_model();
     for (size_t i = 0; i < UPDATE_RECORD_INPUTS; i++) {
         inputs[i].objects = list_kind(update_record_controller.inputs[i].kind, &inputs[i].count);
@@ -146,7 +154,7 @@ static void reconcile_record(void)
         }
         for (size_t i = 0; i < site.decision.object_count; i++)
             carry_out(&site.decision.objects[i]);
-        struct site_object *subject = find_at_site(&dnsupdaterecord_kind, "public");
+        struct site_object *subject = get_at_site(&dnsupdaterecord_kind, "public");
         bool is_new = apply_metadata(subject);
         struct value *status = value_find(subject->tree, "status");
         struct value *after =
@@ -165,7 +173,7 @@ static void reconcile_record(void)
 
 static const struct value *record_status(void)
 {
-    return value_find(find_at_site(&dnsupdaterecord_kind, "public")->tree, "status");
+    return value_find(get_at_site(&dnsupdaterecord_kind, "public")->tree, "status");
 }
 
 static void assert_condition(const char *type, const char *expected)
@@ -239,7 +247,7 @@ static void use_record(const char *parameters, const char *more)
 // As kubelet and the controller of Deployments do.
 static void run_pod(bool is_ready, const char *message)
 {
-    struct site_object *found = find_at_site(&deployment_kind, WORKLOAD);
+    struct site_object *found = get_at_site(&deployment_kind, WORKLOAD);
     value_set(
         found->tree, TEXT("status"),
         quote(arena, arena_printf(arena,
@@ -302,7 +310,7 @@ static void a_deployment_comes_with_the_first_name_and_goes_behind_the_last(void
     put_publication("'desired':'Terminated'");
     for (int i = 1; i <= 4; i++) {
         site.now_ms += 15000;
-        answer_metrics(arena_printf(arena, METRICS("%lld", ""), (long long)(BEGAN_S + 15 * i)));
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
         reconcile_site("dig");
         reconcile_record();
     }
@@ -336,7 +344,7 @@ static void users_stand_on_the_deployment(void **state)
     static const char key[] = "metadata.annotations[users." DNS_GROUP "/other]";
     (void)state;
     use_record(PLAIN, "");
-    struct site_object *found = find_at_site(&deployment_kind, WORKLOAD);
+    struct site_object *found = get_at_site(&deployment_kind, WORKLOAD);
     value_put_text(arena, found->tree, key, "somebody/v1/else");
     store_tree(found);
     reconcile_record();
@@ -351,7 +359,7 @@ static void what_others_change_is_put_back(void **state)
 {
     (void)state;
     use_record(PLAIN, "");
-    struct site_object *found = find_at_site(&deployment_kind, WORKLOAD);
+    struct site_object *found = get_at_site(&deployment_kind, WORKLOAD);
     value_put_int(arena, found->tree, "spec.replicas", 3);
     value_put_text(arena, found->tree, "spec.template.spec.restartPolicy", "Always");
     store_tree(found);
@@ -384,7 +392,7 @@ static void a_deleted_record_stays_until_nobody_uses_it(void **state)
 {
     (void)state;
     use_record(PLAIN, "");
-    struct site_object *found = find_at_site(&dnsupdaterecord_kind, "public");
+    struct site_object *found = get_at_site(&dnsupdaterecord_kind, "public");
     value_put_text(arena, found->tree, "metadata.deletionTimestamp", "2025-12-30T10:00:30Z");
     store_record(found);
     reconcile_record();
@@ -501,7 +509,7 @@ static void a_move_waits_until_the_old_place_is_drained(void **state)
     assert_non_null(deployment());
     for (int i = 1; i <= 4; i++) {
         site.now_ms += 15000;
-        answer_metrics(arena_printf(arena, METRICS("%lld", ""), (long long)(BEGAN_S + 15 * i)));
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
         reconcile_record();
         reconcile_site("dig");
         reconcile_record();
@@ -630,11 +638,12 @@ static void it_is_asked_rarely_when_all_is_well(void **state)
     for (size_t i = 0; i < site.count; i++)
         if (site.objects[i].kind == &dnsendpoint_kind)
             endpoint = &site.objects[i];
+    must(endpoint);
     value_put_int(arena, endpoint->tree, "status.observedGeneration",
                   value_int_at(endpoint->tree, "metadata.generation", 0));
     store_tree(endpoint);
     site.now_ms += 3600000;
-    answer_metrics(arena_printf(arena, METRICS("%lld", ""), (long long)(BEGAN_S + 3600)));
+    answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 3600));
     reconcile_record();
     reconcile_record();
     assert_int_equal(runtime.good_for_ms, 60000);
