@@ -494,7 +494,7 @@ acl:
   - id: signpost
     address: {LOOPBACK}
     key: signpost.
-    action: update
+    action: [transfer, update]
 zone:
   - domain: {self.zone}
     storage: "{self.folder}"
