@@ -1,6 +1,7 @@
 """The provider rfc2136 with an owner id in front of real name servers: it changes what is its own,
 by the ownership records in the zone, and nothing else."""
 
+import concurrent.futures
 import itertools
 
 import pytest
@@ -203,3 +204,17 @@ def test_two_owners_do_not_take_each_others_names(owned, name):
     other = owned.set("A", name, ["192.0.2.2"], ownerId="edge-2")
     assert f"owner id {OWNER}" in other["text"]
     assert owned.server.ask(name, "A") == {"192.0.2.1"}
+
+
+def test_of_two_that_want_the_same_names_at_once_one_gets_each_whole(owned, name):
+    wanted = {owner: [change("set", "A", f"{name}-{i}", [f"192.0.2.{number}"]) for i in range(40)]
+              for number, owner in ((1, "edge-1"), (2, "edge-2"))}
+    others = {owner: Owned(owned.server, ownerId=owner) for owner in wanted}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda owner: others[owner].send(*wanted[owner]), wanted))
+    records = owned.records()
+    for i, pair in enumerate(zip(*outcomes)):
+        (winner,) = [at for at, outcome in enumerate(pair) if outcome["done"]]
+        assert pair[1 - winner]["code"] == "OWNED_BY_OTHER"
+        assert records[f"{name}-{i} A"] == (60, [f"192.0.2.{winner + 1}"])
+        assert records[f"a-{name}-{i} TXT"] == (0, [f'"{mark(f"edge-{winner + 1}")}"'])
