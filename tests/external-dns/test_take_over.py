@@ -7,13 +7,13 @@ from endpoints import Endpoints, ExternalDNS
 from owning import OWNER, Owned, change, mark
 
 SETS = {("www", "A"): ["192.0.2.1", "192.0.2.2"], ("www", "AAAA"): ["2001:db8::1"],
-        ("api", "CNAME"): ["Lb.example.net"], ("*.apps", "A"): ["192.0.2.7"],
+        ("api", "CNAME"): ["Lb.example.net"], ("*.apps", "A"): ["192.0.2.7"], ("x.apps", "A"): ["192.0.2.6"],
         ("deep.er", "A"): ["192.0.2.8"], ("a-b", "A"): ["192.0.2.9"]}
 TTL = 300
 NAMINGS = {"plain": ({}, []),
            "prefix": ({"txtPrefix": "Own-", "minTtl": 30},
                       ["--txt-prefix=Own-", "--rfc2136-min-ttl=30s"]),
-           "suffix": ({"txtSuffix": ".own"}, ["--txt-suffix=.own"]),
+           "suffix": ({"txtSuffix": ".%{record_type}-own"}, ["--txt-suffix=.%{record_type}-own"]),
            "type": ({"txtPrefix": "%{record_type}-own.", "txtWildcardReplacement": "any"},
                     ["--txt-prefix=%{record_type}-own.", "--txt-wildcard-replacement=any"])}
 

@@ -145,6 +145,22 @@ def test_a_wildcard_has_an_ownership_record(owned, name):
         assert records_at(owned, txt, f"*.{name}") == {}
 
 
+def test_the_ownership_record_of_a_wildcard_is_not_that_of_the_names_below(owned, name):
+    """With a suffix that begins with a dot it is a wildcard itself."""
+    config = {"txtSuffix": ".%{record_type}-own"}
+    wildcard, host = f"*.{name}", f"www.{name}"
+    assert owned.set("A", wildcard, ["192.0.2.1"], **config)["created"]
+    assert owned.server.ask(f"{host[:3]}.a-own.{name}", "TXT") == {f'"{mark(OWNER)}"'}
+    owned.write((f"kept.{name}", 60, "A", "192.0.2.9"))
+    assert owned.set("A", f"kept.{name}", ["192.0.2.1"], **config)["code"] == "OWNED_BY_OTHER"
+    assert owned.remove("A", f"kept.{name}", **config)["absent"]
+    assert owned.set("A", host, ["192.0.2.2"], **config)["created"]
+    assert owned.remove("A", host, **config)["done"]
+    assert owned.remove("A", host, **config)["absent"]
+    assert owned.remove("A", wildcard, **config)["done"]
+    assert {key for key in owned.records() if name in key} == {f"kept.{name} A"}
+
+
 @pytest.mark.parametrize("config, txt", [
     ({"txtPrefix": "Own-"}, "own-a-{}"), ({"txtPrefix": "own."}, "own.a-{}"),
     ({"txtSuffix": "-own"}, "a-{}-own"), ({"txtPrefix": "%{record_type}-own-"}, "a-own-{}")])

@@ -102,10 +102,20 @@ static bool write_probe(struct exchange *exchange, const struct moment *moment)
     return false;
 }
 
-static bool seek(struct exchange *exchange, bool is_sent)
+static bool needs_query(const struct item *item)
 {
-    while (exchange->at < exchange->count && (!item_is_open(&exchange->items[exchange->at]) ||
-                                              exchange->items[exchange->at].is_sent != is_sent))
+    return item_is_open(item) && !item->is_sent &&
+           (item->plan == PLAN_PLAIN || item->plan == PLAN_QUERY);
+}
+
+static bool needs_check(const struct item *item)
+{
+    return item_is_open(item) && item->is_sent;
+}
+
+static bool seek(struct exchange *exchange, bool (*is_wanted)(const struct item *item))
+{
+    while (exchange->at < exchange->count && !is_wanted(&exchange->items[exchange->at]))
         exchange->at++;
     return exchange->at < exchange->count;
 }
@@ -116,18 +126,13 @@ static void begin_updates(struct exchange *exchange, enum step step)
     exchange_push_range(exchange, 0, exchange->count);
 }
 
-// An item whose UPDATE was contradicted is queried once more.
-static bool has_queries(const struct exchange *exchange)
-{
-    for (size_t i = 0; i < exchange->count; i++)
-        if (item_is_open(&exchange->items[i]) && exchange->items[i].plan == PLAN_QUERY)
-            return true;
-    return false;
-}
-
+// An item whose UPDATE was contradicted has another plan, or is queried once more.
 static void end_updates(struct exchange *exchange)
 {
-    exchange->step = has_queries(exchange) ? STEP_QUERY : STEP_CHECK;
+    size_t unsent = 0;
+    for (size_t i = 0; i < exchange->count; i++)
+        unsent += item_is_open(&exchange->items[i]) && !exchange->items[i].is_sent;
+    exchange->step = unsent ? STEP_QUERY : STEP_CHECK;
     exchange->at = 0;
 }
 
@@ -136,11 +141,11 @@ static void advance(struct exchange *exchange)
 {
     if (exchange->step == STEP_UPDATE && !exchange->range_count)
         end_updates(exchange);
-    if (exchange->step == STEP_QUERY && !seek(exchange, false))
+    if (exchange->step == STEP_QUERY && !seek(exchange, needs_query))
         begin_updates(exchange, STEP_PROVE);
     if (exchange->step == STEP_PROVE && !exchange->range_count)
         begin_updates(exchange, STEP_UPDATE);
-    if (exchange->step == STEP_CHECK && !seek(exchange, true))
+    if (exchange->step == STEP_CHECK && !seek(exchange, needs_check))
         exchange->step = STEP_DONE;
 }
 

@@ -4,11 +4,10 @@ static void finish(struct exchange *exchange)
 {
     struct item *item = &exchange->items[exchange->at++];
     exchange->step = STEP_CHECK;
-    item->change->outcome = (struct outcome){
-        .is_done = true,
-        .was_created = item->change->op == CHANGE_SET && !item->was_there,
-        .was_absent = item_is_unseen_removal(item),
-    };
+    if (item->change->op == CHANGE_REMOVE)
+        item_end_removed(item);
+    else
+        item->change->outcome = (struct outcome){.is_done = true, .was_created = !item->was_there};
 }
 
 void exchange_fail_check(struct exchange *exchange, const struct error *error)

@@ -109,6 +109,10 @@ static void take_sent(struct exchange *exchange, struct item *item)
         owned_item_take_proof(item, exchange->job->arena);
         return;
     }
+    if (item->plan == PLAN_REMOVE) { // and may be somebody else's by now
+        item_end_removed(item);
+        return;
+    }
     item->is_sent = true;
     if (item->change->op != CHANGE_READ)
         return;

@@ -121,6 +121,12 @@ void item_end_absent(struct item *item)
     item->change->outcome = (struct outcome){.is_done = true, .was_absent = true};
 }
 
+void item_end_removed(struct item *item)
+{
+    item->change->outcome =
+        (struct outcome){.is_done = true, .was_absent = item_is_unseen_removal(item)};
+}
+
 void item_fail(struct item *item, struct arena *arena, const struct error *error)
 {
     struct error *copy = arena_new_of(arena, struct error);

@@ -38,7 +38,7 @@ struct item {
     struct text txt_name;         // of the ownership record
     const struct record_set *txt; // what a query showed at that name, or NULL
     bool is_as_wanted;            // SET: so the query showed it
-    bool is_queried_again;        // as it was not what the first queries showed
+    unsigned contradictions;      // the zone was not as queries showed it
 };
 
 bool item_is_open(const struct item *item);
@@ -66,6 +66,7 @@ bool item_add(struct update *update, const struct item *item, struct error *err)
 void item_end_unchanged(struct item *item);
 void item_end_found(struct item *item);
 void item_end_absent(struct item *item);
+void item_end_removed(struct item *item); // by an UPDATE
 void item_fail(struct item *item, struct arena *arena, const struct error *error);
 // 400 INVALID_RECORD with the cause's text.
 void item_refuse(struct item *item, struct arena *arena, const struct error *cause);

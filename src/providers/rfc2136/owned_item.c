@@ -173,8 +173,14 @@ void owned_item_take_proof(struct item *item, struct arena *arena)
         leave_foreign(item, arena);
 }
 
-// What the zone does not hold, though queries show it: a wildcard answers.
-static bool plan_unseen(struct item *item)
+static void plan_creation(struct item *item)
+{
+    item->plan = PLAN_CREATE;
+    item->was_there = false;
+}
+
+// The proof shows that the zone does not hold what queries show: a wildcard answers.
+static bool plan_unproved(struct item *item)
 {
     if (item->plan == PLAN_KEEP) {
         item->plan = PLAN_REPLACE;
@@ -182,20 +188,33 @@ static bool plan_unseen(struct item *item)
     }
     if (item->plan != PLAN_REFUSE)
         return false;
-    item->plan = PLAN_CREATE;
-    item->was_there = false;
+    plan_creation(item);
     return true;
 }
 
 // Below a delegation no query shows the record: ours is as we write it.
-static bool plan_hidden_removal(struct item *item, struct arena *arena)
+static void plan_hidden_removal(struct item *item, struct arena *arena)
 {
-    if (item->plan != PLAN_LEAVE)
-        return false;
     struct record_set *record = arena_new_of(arena, struct record_set);
     *record = txt_registry_record(item->registry, arena);
     item->txt = record;
     item->plan = PLAN_REMOVE;
+}
+
+// Queries show an ownership record of ours, or none, and both times the zone did not agree.
+static bool plan_last_try(struct item *item, struct arena *arena)
+{
+    if (item->plan == PLAN_CREATE)
+        return false;
+    if (item->plan == PLAN_LEAVE) {
+        plan_hidden_removal(item, arena);
+        return true;
+    }
+    item->txt = NULL; // a wildcard's
+    if (item->plan == PLAN_REPLACE)
+        plan_creation(item);
+    else
+        leave_foreign(item, arena);
     return true;
 }
 
@@ -218,13 +237,11 @@ static void fail_contradicted(struct item *item, struct arena *arena, unsigned r
 
 void owned_item_take_contradiction(struct item *item, struct arena *arena, unsigned rcode)
 {
-    if (plan_unseen(item))
+    static const unsigned tries = 2;
+    if (plan_unproved(item))
         return;
-    if (!item->is_queried_again) {
-        item->is_queried_again = true;
+    if (!item->contradictions++)
         item->plan = PLAN_QUERY;
-        return;
-    }
-    if (!plan_hidden_removal(item, arena))
+    else if (item->contradictions > tries || !plan_last_try(item, arena))
         fail_contradicted(item, arena, rcode);
 }

@@ -505,6 +505,7 @@ static void what_a_wildcard_feigns_is_not_as_wanted(void **state)
     check_www(bench, "192.0.2.1", OURS);
 }
 
+// With a suffix that begins with a dot, the ownership record of a wildcard is one itself.
 static void owner_that_a_wildcard_feigns_is_none(void **state)
 {
     static const char *const texts[] = {MARK("other"), OURS};
@@ -513,12 +514,24 @@ static void owner_that_a_wildcard_feigns_is_none(void **state)
         bench->server.count = 0;
         zone_server_put_txt(&bench->server, "*.example.com", texts[i]);
         zone_server_put_txt(&bench->server, WWW, "kept");
-        const struct outcome *outcome = set_www(bench, "192.0.2.1");
-        if (outcome->is_done)
-            check_www(bench, "192.0.2.1", OURS);
-        else
-            check_www(bench, "", "");
+        assert_true(set_www(bench, "192.0.2.1")->was_created);
+        check_www(bench, "192.0.2.1", OURS);
+        assert_false(remove_www(bench)->was_absent);
+        assert_true(remove_www(bench)->was_absent);
+        assert_int_equal(bench->server.count, 2);
     }
+}
+
+static void removal_by_a_feigned_owner_leaves_what_stands_there(void **state)
+{
+    struct bench *bench = *state;
+    zone_server_put_txt(&bench->server, "*.example.com", OURS);
+    zone_server_put_a(&bench->server, WWW, 1);
+    const struct outcome *outcome = remove_www(bench);
+    assert_true(outcome->is_done && outcome->was_absent);
+    check_part(outcome->note, "no ownership record");
+    check_owned_by_other(set_www(bench, "192.0.2.1"), "YXRRSET");
+    check_www(bench, "192.0.2.1", "");
 }
 
 // ---- races --------------------------------------------------------------------------------------
@@ -748,6 +761,7 @@ int main(void)
         TEST(what_a_wildcard_feigns_is_nobodys),
         TEST(what_a_wildcard_feigns_is_not_as_wanted),
         TEST(owner_that_a_wildcard_feigns_is_none),
+        TEST(removal_by_a_feigned_owner_leaves_what_stands_there),
         TEST(who_was_first_has_the_name),
         TEST(who_was_first_without_an_owner_has_the_name),
         TEST(name_that_changes_hands_is_not_ours_any_more),
