@@ -4,6 +4,7 @@
 // a TSIG key. A wildcard answers where nothing stands; a CNAME beside other data is dropped without
 // a word, as BIND and Knot do. Comes behind cmocka.h.
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
