@@ -17,6 +17,11 @@ static void another_owner_comes(struct zone_server *server)
     zone_server_put_txt(server, WWW_TXT, MARK("other"));
 }
 
+static void another_owner_comes_by_halves(struct zone_server *server)
+{
+    zone_server_put_txt(server, WWW_TXT, MARK("other"));
+}
+
 static void another_owner_takes_over(struct zone_server *server)
 {
     zone_server_delete(server, WWW_TXT, TXT, NULL);
@@ -39,6 +44,14 @@ static void who_was_first_has_the_name(void **state)
     bench->server.meddle = another_owner_comes;
     check_owned_by_other(set_www(bench, "192.0.2.1"), "owner id other");
     check_www(bench, "192.0.2.9", MARK("other"));
+}
+
+static void who_was_first_with_the_ownership_record_alone_has_the_name(void **state)
+{
+    struct bench *bench = *state;
+    bench->server.meddle = another_owner_comes_by_halves;
+    check_owned_by_other(set_www(bench, "192.0.2.1"), "owner id other");
+    check_www(bench, "", MARK("other"));
 }
 
 static void who_was_first_without_an_owner_has_the_name(void **state)
@@ -151,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(who_was_first_has_the_name),
+        TEST(who_was_first_with_the_ownership_record_alone_has_the_name),
         TEST(who_was_first_without_an_owner_has_the_name),
         TEST(name_that_changes_hands_is_not_ours_any_more),
         TEST(name_that_becomes_free_is_taken),
