@@ -52,37 +52,51 @@ static int compare_place(struct text namespace_, struct text name, const struct 
     return order ? order : text_compare(name, object_name(object));
 }
 
-static int compare_objects(const void *a, const void *b)
+static int compare_standing(const void *a, const void *b)
 {
-    const struct object *object = *(const struct object *const *)a;
+    const struct object *object = ((const struct standing_endpoint *)a)->object;
     return compare_place(object_namespace(object), object_name(object),
-                         *(const struct object *const *)b);
+                         ((const struct standing_endpoint *)b)->object);
 }
 
 static int compare_endpoint(const void *wanted, const void *item)
 {
     const struct intent_endpoint *endpoint = wanted;
     return compare_place(object_namespace(endpoint->record->object), text_of(endpoint->object),
-                         *(const struct object *const *)item);
+                         ((const struct standing_endpoint *)item)->object);
 }
 
-static void find_seen(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+static const struct standing_endpoint *find_standing(const struct endpoint_context *context,
+                                                     const struct intent_endpoint *endpoint)
 {
-    const struct object **found = context->seen_count
-                                      ? bsearch(endpoint, context->seen, context->seen_count,
-                                                sizeof(const struct object *), compare_endpoint)
-                                      : NULL;
-    if (!found)
-        return;
-    endpoint->seen = *found;
-    endpoint->seen_at = (size_t)(found - context->seen);
-    dnsendpoint_unpack(context->reader->arena, object_spec(*found), &endpoint->there);
+    return context->standing_count ? bsearch(endpoint, context->standing, context->standing_count,
+                                             sizeof *context->standing, compare_endpoint)
+                                   : NULL;
 }
 
-void endpoints_sort_seen(const struct object **seen, size_t count)
+static const char *hash_label(struct arena *arena, const struct text *components, size_t count)
 {
-    if (count)
-        qsort(seen, count, sizeof(const struct object *), compare_objects);
+    AUTO_BUFFER label = {0};
+    emco_hash_write(&label, LABEL_DIGITS, components, count);
+    return arena_copy(arena, label.at, label.len);
+}
+
+void endpoint_context_open(struct endpoint_context *context, const struct input_objects *found)
+{
+    struct arena *arena = context->reader->arena;
+    const struct resolved *resolved = context->resolved;
+    const struct emco_coordinates *at = &resolved->publication.coordinates;
+    const struct text components[] = {resolved->project, at->composite_app, at->version, at->group};
+    context->project_label = hash_label(arena, components, 1);
+    context->publication_label = hash_label(arena, components, COUNT_OF(components));
+    context->standing = arena_new_array(arena, struct standing_endpoint, found->count + 1);
+    context->standing_count = found->count;
+    for (size_t i = 0; i < found->count; i++) {
+        context->standing[i].object = found->objects[i];
+        dnsendpoint_unpack(arena, object_spec(found->objects[i]), &context->standing[i].says);
+    }
+    if (found->count)
+        qsort(context->standing, found->count, sizeof *context->standing, compare_standing);
 }
 
 // ---- targets ------------------------------------------------------------------------------------
@@ -204,18 +218,22 @@ static void add_sets(struct intent_endpoint *endpoint, const struct targets *tar
 
 // ---- what stood before --------------------------------------------------------------------------
 
-static struct text annotation_of(const struct dnsendpoint *seen, const char *key)
+// What the DNSEndpoint that stands says under that key; absent: nothing, or none stands.
+static struct text annotation_of(const struct intent_endpoint *endpoint, struct text key)
 {
-    return text_map_find(seen->annotations, seen->annotation_count, text_of(key));
+    const struct standing_endpoint *standing = endpoint->standing;
+    return standing
+               ? text_map_find(standing->says.annotations, standing->says.annotation_count, key)
+               : (struct text){0};
 }
 
 // A cluster that cannot be asked may still have all that stands.
-static void add_seen_targets(const struct intent_endpoint *endpoint, struct targets *targets)
+static void add_standing_targets(const struct intent_endpoint *endpoint, struct targets *targets)
 {
-    const struct dnsendpoint *there = &endpoint->there;
-    for (size_t i = 0; i < there->count; i++)
-        for (size_t at = 0; at < there->endpoints[i].target_count; at++)
-            add_target(targets, there->endpoints[i].targets[at]);
+    const struct standing_endpoint *standing = endpoint->standing;
+    for (size_t i = 0; standing && i < standing->says.count; i++)
+        for (size_t at = 0; at < standing->says.endpoints[i].target_count; at++)
+            add_target(targets, standing->says.endpoints[i].targets[at]);
 }
 
 static int64_t held_since(const struct endpoint_context *context,
@@ -224,7 +242,7 @@ static int64_t held_since(const struct endpoint_context *context,
     struct arena *arena = context->reader->arena;
     struct value *map = value_make(arena, VALUE_MAP);
     value_put(arena, map, "since",
-              value_make_text(arena, annotation_of(&endpoint->there, HELD_ANNOTATION)));
+              value_make_text(arena, annotation_of(endpoint, TEXT(HELD_ANNOTATION))));
     int64_t since_s = status_time_at(map, "since");
     return since_s ? since_s : context->now_s;
 }
@@ -241,17 +259,17 @@ int64_t endpoint_held_until(const struct endpoint_context *context,
 // The last addresses of a name stay for a while though they are not seen any more.
 static void hold(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
-    const struct dnsendpoint *there = &endpoint->there;
+    const struct standing_endpoint *standing = endpoint->standing;
     endpoint->state = NAME_HELD;
     endpoint->reason = REASON_HELD;
     int64_t until_s = endpoint_held_until(context, endpoint);
-    if (!there->count || (until_s && until_s <= context->now_s)) {
+    if (!standing || (until_s && until_s <= context->now_s)) {
         endpoint->state = NAME_ADDRESS_PENDING;
         endpoint->reason = REASON_ADDRESS_PENDING;
         return;
     }
-    for (size_t i = 0; i < there->count && endpoint->set_count < ENDPOINT_SETS_MAX; i++)
-        endpoint->sets[endpoint->set_count++] = there->endpoints[i];
+    for (size_t i = 0; i < standing->says.count && endpoint->set_count < ENDPOINT_SETS_MAX; i++)
+        endpoint->sets[endpoint->set_count++] = standing->says.endpoints[i];
 }
 
 static void fill_sets(const struct endpoint_context *context, struct intent_endpoint *endpoint)
@@ -259,7 +277,7 @@ static void fill_sets(const struct endpoint_context *context, struct intent_endp
     struct targets targets = {.arena = context->reader->arena};
     find_targets(context, endpoint, &targets);
     if (targets.is_unknown)
-        add_seen_targets(endpoint, &targets);
+        add_standing_targets(endpoint, &targets);
     add_sets(endpoint, &targets);
     endpoint->message = targets.pending;
     if (!endpoint->set_count)
@@ -336,7 +354,7 @@ static void explain_mixed(const struct endpoint_context *context, struct intent_
 static void make_endpoint(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
     endpoint->object = object_name_of(context, endpoint->service, endpoint->record);
-    find_seen(context, endpoint);
+    endpoint->standing = find_standing(context, endpoint);
     endpoint->state = NAME_WRITTEN;
     fill_sets(context, endpoint);
     if (endpoint->set_count && endpoint->state != NAME_HELD)
@@ -379,13 +397,6 @@ struct intent_endpoint *endpoints_make(const struct endpoint_context *context, s
 
 // ---- the object ---------------------------------------------------------------------------------
 
-static const char *hash_label(struct arena *arena, const struct text *components, size_t count)
-{
-    AUTO_BUFFER label = {0};
-    emco_hash_write(&label, LABEL_DIGITS, components, count);
-    return arena_copy(arena, label.at, label.len);
-}
-
 static void put_at(struct arena *arena, struct value *map, const char *key, struct text text)
 {
     value_set(map, text_of(key), value_make_text(arena, text));
@@ -395,17 +406,11 @@ static struct value *labels_of(const struct endpoint_context *context,
                                const struct intent_endpoint *endpoint)
 {
     struct arena *arena = context->reader->arena;
-    const struct resolved *resolved = context->resolved;
-    const struct emco_coordinates *at = &resolved->publication.coordinates;
-    const struct text components[] = {resolved->project, at->composite_app, at->version, at->group};
     struct value *map = value_make(arena, VALUE_MAP);
     put_at(arena, map, "app.kubernetes.io/managed-by", TEXT("signpost"));
-    put_at(arena, map, INTENT_PROJECT_LABEL, text_of(hash_label(arena, components, 1)));
-    put_at(arena, map, INTENT_PUBLICATION_LABEL,
-           text_of(hash_label(arena, components, COUNT_OF(components))));
-    put_at(arena, map, INTENT_RECORD_LABEL,
-           text_of(update_record_label(arena, endpoint->record->project,
-                                       endpoint->record->record->name)));
+    put_at(arena, map, INTENT_PROJECT_LABEL, text_of(context->project_label));
+    put_at(arena, map, INTENT_PUBLICATION_LABEL, text_of(context->publication_label));
+    put_at(arena, map, INTENT_RECORD_LABEL, text_of(endpoint->record->label));
     return map;
 }
 
@@ -436,7 +441,7 @@ struct value *endpoint_tree(const struct endpoint_context *context,
     struct arena *arena = context->reader->arena;
     struct value *tree = value_make(arena, VALUE_MAP);
     struct value *annotations = annotations_of(context, endpoint);
-    if (endpoint->state != NAME_HELD && annotation_of(&endpoint->there, HELD_ANNOTATION).at)
+    if (endpoint->state != NAME_HELD && annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at)
         value_set(annotations, TEXT(HELD_ANNOTATION), value_make(arena, VALUE_NULL));
     value_put(arena, tree, "metadata.labels", labels_of(context, endpoint));
     value_put(arena, tree, "metadata.annotations", annotations);
@@ -462,30 +467,29 @@ static bool is_same_set(const struct endpoint *a, const struct endpoint *b)
 static bool has_annotations(const struct endpoint_context *context,
                             const struct intent_endpoint *endpoint)
 {
-    const struct dnsendpoint *seen = &endpoint->there;
     value_each (item, annotations_of(context, endpoint))
-        if (!text_equal(text_map_find(seen->annotations, seen->annotation_count, item->key),
-                        value_text(item)))
+        if (!text_equal(annotation_of(endpoint, item->key), value_text(item)))
             return false;
-    return endpoint->state == NAME_HELD || !annotation_of(seen, HELD_ANNOTATION).at;
+    return endpoint->state == NAME_HELD || !annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at;
 }
 
 static bool has_labels(const struct endpoint_context *context,
                        const struct intent_endpoint *endpoint)
 {
     value_each (item, labels_of(context, endpoint))
-        if (!text_equal(labels_find(object_spec(endpoint->seen), item->key), value_text(item)))
+        if (!text_equal(labels_find(object_spec(endpoint->standing->object), item->key),
+                        value_text(item)))
             return false;
     return true;
 }
 
 bool endpoint_stands(const struct endpoint_context *context, const struct intent_endpoint *endpoint)
 {
-    const struct dnsendpoint *there = &endpoint->there;
-    if (!endpoint->seen || there->count != endpoint->set_count)
+    const struct standing_endpoint *standing = endpoint->standing;
+    if (!standing || standing->says.count != endpoint->set_count)
         return false;
-    for (size_t i = 0; i < there->count; i++)
-        if (!is_same_set(&endpoint->sets[i], &there->endpoints[i]))
+    for (size_t i = 0; i < standing->says.count; i++)
+        if (!is_same_set(&endpoint->sets[i], &standing->says.endpoints[i]))
             return false;
     return has_labels(context, endpoint) && has_annotations(context, endpoint);
 }

@@ -8,6 +8,11 @@
 
 enum { ENDPOINT_SETS_MAX = 2 }; // A and AAAA, or a CNAME
 
+// A DNSEndpoint of the publication, as it stands.
+struct standing_endpoint {
+    const struct object *object;
+    struct dnsendpoint says;
+};
 struct intent_endpoint {
     const struct resolved_service *service;
     const struct resolved_record *record;
@@ -19,22 +24,22 @@ struct intent_endpoint {
     enum published_name_state state;
     enum reason reason;
     const char *message;
-    bool is_mixed;             // some targets are left out (MixedTargets)
-    const struct object *seen; // the DNSEndpoint as it stands; NULL: there is none
-    size_t seen_at;            // then which of those seen it is
-    struct dnsendpoint there;  // and what it says
+    bool is_mixed;                            // some targets are left out (MixedTargets)
+    const struct standing_endpoint *standing; // the DNSEndpoint of that name; NULL: there is none
 };
 
 struct endpoint_context {
     struct model_reader *reader;
     const struct resolved *resolved;
     const struct object *publication;
-    const struct object *
-        *seen; // DNSEndpoints of the publication, as endpoints_sort_seen() has them
-    size_t seen_count;
+    struct standing_endpoint *standing; // DNSEndpoints of the publication, by namespace and name
+    size_t standing_count;
+    const char *project_label; // values of labels that all of them have
+    const char *publication_label;
     int64_t now_s;
 };
-void endpoints_sort_seen(const struct object **seen, size_t count);
+// Fills in all but what the caller gives: reader, resolved, publication and time.
+void endpoint_context_open(struct endpoint_context *context, const struct input_objects *found);
 // One for each service and record that are published together, also those that cannot be.
 struct intent_endpoint *endpoints_make(const struct endpoint_context *context, size_t *count);
 

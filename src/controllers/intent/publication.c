@@ -6,19 +6,6 @@
 
 // ---- what there is ------------------------------------------------------------------------------
 
-static void list_seen(struct publication_reconcile *reconcile)
-{
-    const struct input_objects *found = &reconcile->in->inputs[PUBLICATION_ENDPOINTS];
-    const struct object **seen =
-        arena_new_array(reconcile->arena, const struct object *, found->count + 1);
-    for (size_t i = 0; i < found->count; i++)
-        seen[i] = found->objects[i];
-    endpoints_sort_seen(seen, found->count);
-    reconcile->context.seen = seen;
-    reconcile->context.seen_count = found->count;
-    reconcile->has_endpoints = !found->is_missing;
-}
-
 static void open_reconcile(struct publication_reconcile *reconcile, const struct snapshot *snapshot,
                            const void *model, struct decision *out)
 {
@@ -38,8 +25,10 @@ static void open_reconcile(struct publication_reconcile *reconcile, const struct
                           &publication, &reconcile->before);
     reconcile->is_wanted =
         publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED && !subject->deleted_s;
-    list_seen(reconcile);
+    const struct input_objects *found = &snapshot->inputs[PUBLICATION_ENDPOINTS];
+    reconcile->has_endpoints = !found->is_missing;
     resolve_publication(&reconcile->reader, subject, &reconcile->resolved);
+    endpoint_context_open(&reconcile->context, found);
     reconcile->endpoints = endpoints_make(&reconcile->context, &reconcile->endpoint_count);
 }
 
@@ -77,17 +66,17 @@ static void write_endpoint(struct publication_reconcile *reconcile,
 {
     struct text namespace_ = object_namespace(endpoint->record->object);
     const char *place = place_of(reconcile, namespace_, text_of(endpoint->object));
-    const char *what = endpoint->seen ? "changed" : "made";
+    const char *what = endpoint->standing ? "changed" : "made";
     struct object_want *want = decision_add_object(reconcile->out, reconcile->arena);
     *want = (struct object_want){
         .key = {&dnsendpoint_kind, namespace_, text_of(endpoint->object)},
         .tree = endpoint_tree(&reconcile->context, endpoint),
-        .seen = endpoint->seen,
+        .seen = endpoint->standing ? endpoint->standing->object : NULL,
         .event = make_event(reconcile, EVENT_ENDPOINT_WRITTEN,
                             arena_printf(reconcile->arena, "DNSEndpoint %s of %.*s was %s", place,
                                          TEXT_ARGS(endpoint->service->name), what)),
         .line = make_line(reconcile,
-                          endpoint->seen ? "DNSEndpoint was changed" : "DNSEndpoint was made",
+                          endpoint->standing ? "DNSEndpoint was changed" : "DNSEndpoint was made",
                           place, endpoint->service->name),
     };
     reconcile->writes++;
@@ -118,19 +107,20 @@ static void write_endpoints(struct publication_reconcile *reconcile)
 // For each DNSEndpoint that stands, whether it is to stay.
 static bool *list_kept(const struct publication_reconcile *reconcile)
 {
-    bool *kept = arena_new_array(reconcile->arena, bool, reconcile->context.seen_count + 1);
+    bool *kept = arena_new_array(reconcile->arena, bool, reconcile->context.standing_count + 1);
     for (size_t i = 0; i < reconcile->endpoint_count; i++)
-        if (reconcile->endpoints[i].seen && publication_writes(reconcile, &reconcile->endpoints[i]))
-            kept[reconcile->endpoints[i].seen_at] = true;
+        if (reconcile->endpoints[i].standing &&
+            publication_writes(reconcile, &reconcile->endpoints[i]))
+            kept[reconcile->endpoints[i].standing - reconcile->context.standing] = true;
     return kept;
 }
 
-static void remove_endpoint(struct publication_reconcile *reconcile, const struct object *seen)
+static void remove_endpoint(struct publication_reconcile *reconcile,
+                            const struct standing_endpoint *standing)
 {
-    struct dnsendpoint endpoint;
+    const struct object *seen = standing->object;
     const char *place = place_of(reconcile, object_namespace(seen), object_name(seen));
-    dnsendpoint_unpack(reconcile->arena, object_spec(seen), &endpoint);
-    struct text name = endpoint.count ? endpoint.endpoints[0].dns_name : TEXT("");
+    struct text name = standing->says.count ? standing->says.endpoints[0].dns_name : TEXT("");
     struct object_want *want = decision_add_object(reconcile->out, reconcile->arena);
     *want = (struct object_want){
         .key = {&dnsendpoint_kind, object_namespace(seen), object_name(seen)},
@@ -154,10 +144,10 @@ static void remove_endpoints(struct publication_reconcile *reconcile)
 {
     bool is_made_first = reconcile->writes && !reconcile->in->refused;
     const bool *kept = list_kept(reconcile);
-    for (size_t i = 0; !is_made_first && is_known(reconcile) && i < reconcile->context.seen_count;
-         i++)
-        if (!kept[i] && publication_is_released(reconcile, reconcile->context.seen[i]))
-            remove_endpoint(reconcile, reconcile->context.seen[i]);
+    for (size_t i = 0;
+         !is_made_first && is_known(reconcile) && i < reconcile->context.standing_count; i++)
+        if (!kept[i] && publication_is_released(reconcile, &reconcile->context.standing[i]))
+            remove_endpoint(reconcile, &reconcile->context.standing[i]);
 }
 
 // ---- the decision -------------------------------------------------------------------------------
@@ -173,7 +163,7 @@ static void wake_for_held(struct publication_reconcile *reconcile)
 
 static bool is_over(const struct publication_reconcile *reconcile)
 {
-    return reconcile->in->subject->deleted_s && !reconcile->context.seen_count &&
+    return reconcile->in->subject->deleted_s && !reconcile->context.standing_count &&
            !reconcile->record_count;
 }
 

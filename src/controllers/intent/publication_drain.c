@@ -75,25 +75,24 @@ static void list_wanted(struct publication_reconcile *reconcile)
 }
 
 struct publication_record *publication_record_of(const struct publication_reconcile *reconcile,
-                                                 const struct object *endpoint)
+                                                 const struct standing_endpoint *standing)
 {
-    struct dnsendpoint seen;
-    dnsendpoint_unpack(reconcile->arena, object_spec(endpoint), &seen);
-    struct text name =
-        text_map_find(seen.annotations, seen.annotation_count, TEXT(INTENT_RECORD_ANNOTATION));
+    struct text name = text_map_find(standing->says.annotations, standing->says.annotation_count,
+                                     TEXT(INTENT_RECORD_ANNOTATION));
     struct text object = text_of(emco_object_name(reconcile->arena, name));
     for (size_t i = 0; i < reconcile->record_count; i++)
         if (text_equal(reconcile->records[i].written.name, object) &&
-            text_equal(reconcile->records[i].written.namespace_, object_namespace(endpoint)))
+            text_equal(reconcile->records[i].written.namespace_,
+                       object_namespace(standing->object)))
             return &reconcile->records[i];
     return NULL;
 }
 
 static void count_endpoints(struct publication_reconcile *reconcile)
 {
-    for (size_t i = 0; i < reconcile->context.seen_count; i++) {
+    for (size_t i = 0; i < reconcile->context.standing_count; i++) {
         struct publication_record *record =
-            publication_record_of(reconcile, reconcile->context.seen[i]);
+            publication_record_of(reconcile, &reconcile->context.standing[i]);
         if (record)
             record->endpoints++;
     }

@@ -27,11 +27,8 @@ static bool is_native(const struct publication_record *record)
 static size_t count_sets(const struct publication_reconcile *reconcile)
 {
     size_t count = 0;
-    for (size_t i = 0; i < reconcile->context.seen_count; i++) {
-        struct dnsendpoint seen;
-        dnsendpoint_unpack(reconcile->arena, object_spec(reconcile->context.seen[i]), &seen);
-        count += seen.count;
-    }
+    for (size_t i = 0; i < reconcile->context.standing_count; i++)
+        count += reconcile->context.standing[i].says.count;
     return count + reconcile->endpoint_count * ENDPOINT_SETS_MAX;
 }
 
@@ -49,20 +46,20 @@ static void add_wanted(struct publication_reconcile *reconcile,
             .target_count = endpoint->sets[i].target_count,
             .ttl_s = endpoint->sets[i].ttl_s,
             .is_wanted = true,
-            .is_standing = endpoint->seen,
+            .is_standing = endpoint->standing,
         };
 }
 
-static void add_standing(struct publication_reconcile *reconcile, const struct object *object)
+static void add_standing(struct publication_reconcile *reconcile,
+                         const struct standing_endpoint *standing)
 {
-    struct dnsendpoint seen;
-    const struct publication_record *record = publication_record_of(reconcile, object);
-    dnsendpoint_unpack(reconcile->arena, object_spec(object), &seen);
-    for (size_t i = 0; is_native(record) && i < seen.count; i++)
+    const struct dnsendpoint *seen = &standing->says;
+    const struct publication_record *record = publication_record_of(reconcile, standing);
+    for (size_t i = 0; is_native(record) && i < seen->count; i++)
         reconcile->natives[reconcile->native_count++] =
             (struct native_claim){.record = record,
-                                  .name = seen.endpoints[i].dns_name,
-                                  .type = seen.endpoints[i].type,
+                                  .name = seen->endpoints[i].dns_name,
+                                  .type = seen->endpoints[i].type,
                                   .is_standing = true};
 }
 
@@ -118,8 +115,8 @@ static void list_natives(struct publication_reconcile *reconcile)
     for (size_t i = 0; i < reconcile->endpoint_count; i++)
         if (publication_writes(reconcile, &reconcile->endpoints[i]))
             add_wanted(reconcile, &reconcile->endpoints[i]);
-    for (size_t i = 0; i < reconcile->context.seen_count; i++)
-        add_standing(reconcile, reconcile->context.seen[i]);
+    for (size_t i = 0; i < reconcile->context.standing_count; i++)
+        add_standing(reconcile, &reconcile->context.standing[i]);
     merge_natives(reconcile);
 }
 
@@ -163,8 +160,18 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     };
 }
 
+static bool has_natives(const struct publication_reconcile *reconcile)
+{
+    for (size_t i = 0; i < reconcile->record_count; i++)
+        if (is_native(&reconcile->records[i]))
+            return true;
+    return false;
+}
+
 void publication_claim_natives(struct publication_reconcile *reconcile)
 {
+    if (!has_natives(reconcile))
+        return;
     list_natives(reconcile);
     for (size_t i = 0; i < reconcile->native_count; i++)
         claim_native(reconcile, &reconcile->natives[i]);
@@ -207,15 +214,12 @@ static bool is_claimable(const struct publication_reconcile *reconcile,
 }
 
 bool publication_is_released(const struct publication_reconcile *reconcile,
-                             const struct object *endpoint)
+                             const struct standing_endpoint *standing)
 {
-    struct dnsendpoint seen;
-    const struct publication_record *record = publication_record_of(reconcile, endpoint);
-    if (!is_native(record))
-        return true;
-    dnsendpoint_unpack(reconcile->arena, object_spec(endpoint), &seen);
-    for (size_t i = 0; i < seen.count; i++) {
-        const struct native_claim *claim = find_native(reconcile, record, &seen.endpoints[i]);
+    const struct publication_record *record = publication_record_of(reconcile, standing);
+    for (size_t i = 0; is_native(record) && i < standing->says.count; i++) {
+        const struct native_claim *claim =
+            find_native(reconcile, record, &standing->says.endpoints[i]);
         if (claim && !claim->is_wanted && is_claimable(reconcile, claim) &&
             !native_claim_is_settled(claim))
             return false;

@@ -60,14 +60,14 @@ struct publication_record *publication_find_record(const struct publication_reco
                                                    const struct object *record);
 // That which a DNSEndpoint is for; NULL: it is not known any more.
 struct publication_record *publication_record_of(const struct publication_reconcile *reconcile,
-                                                 const struct object *endpoint);
+                                                 const struct standing_endpoint *standing);
 
 // Claims what native records are to publish, and what is to go there (publication_native.c).
 void publication_claim_natives(struct publication_reconcile *reconcile);
 // Is all gone of what a DNSEndpoint remembers, so that it may go? Those of other records may at
 // once.
 bool publication_is_released(const struct publication_reconcile *reconcile,
-                             const struct object *endpoint);
+                             const struct standing_endpoint *standing);
 // The claim of that set of an endpoint; NULL: its record is not native.
 const struct native_claim *publication_find_native(const struct publication_reconcile *reconcile,
                                                    const struct intent_endpoint *endpoint,

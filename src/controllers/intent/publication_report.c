@@ -48,8 +48,9 @@ static const struct published_name *find_before(const struct report *report,
 
 static bool is_read(const struct intent_endpoint *endpoint)
 {
-    return endpoint->there.generation &&
-           endpoint->there.observed_generation >= endpoint->there.generation;
+    const struct standing_endpoint *standing = endpoint->standing;
+    return standing && standing->says.generation &&
+           standing->says.observed_generation >= standing->says.generation;
 }
 
 // One that external-dns had read when a synchronization ended was part of that.
@@ -155,7 +156,7 @@ static void count_endpoint(struct report *report, const struct intent_endpoint *
 static bool is_shown(const struct report *report, const struct intent_endpoint *endpoint)
 {
     if (!report->reconcile->is_wanted)
-        return endpoint->seen;
+        return endpoint->standing;
     if (!endpoint->set_count)
         return true;
     const struct publication_record *record =
@@ -392,7 +393,7 @@ static enum dnspublication_state state_of_all(const struct report *report,
     const struct dnspublication *publication = &reconcile->resolved.publication;
     if (reconcile->is_wanted)
         return live_state(report, outcome);
-    if (reconcile->record_count || reconcile->context.seen_count)
+    if (reconcile->record_count || reconcile->context.standing_count)
         return reconcile->in->refused ? DNSPUBLICATION_TERMINATE_FAILED
                                       : DNSPUBLICATION_TERMINATING;
     if (publication->desired == DNSPUBLICATION_WANTS_TERMINATED)

@@ -1,5 +1,6 @@
 #include "controllers/intent/resolve.h"
 
+#include "kinds/dnsupdaterecord/external_dns_render.h"
 #include "kinds/external_name.h"
 #include "kinds/node/node_kind.h"
 #include "kinds/service/service_kind.h"
@@ -229,11 +230,19 @@ static int64_t record_ttl(const struct resolved *out, const struct resolved_reco
     return ttl_s ? ttl_s : TTL_DEFAULT_S;
 }
 
-static void resolve_ttls(struct resolved *out)
+// What stands on the whole list.
+static void finish_record(struct resolver *resolver, struct resolved_record *record)
 {
+    record->ttl_s = record_ttl(resolver->out, record);
+    record->label = update_record_label(resolver->arena, record->project, record->record->name);
+}
+
+static void finish_records(struct resolver *resolver)
+{
+    struct resolved *out = resolver->out;
     for (size_t i = 0; i < out->record_count; i++)
         if (!out->records[i].fault)
-            out->records[i].ttl_s = record_ttl(out, &out->records[i]);
+            finish_record(resolver, &out->records[i]);
 }
 
 // ---- services -----------------------------------------------------------------------------------
@@ -292,7 +301,7 @@ void resolve_publication(struct model_reader *reader, const struct object *publi
     resolve_cloud(&resolver);
     resolve_clusters(&resolver);
     resolve_records(&resolver);
-    resolve_ttls(out);
+    finish_records(&resolver);
     resolve_services(&resolver);
     note_addresses(&resolver);
 }

@@ -36,6 +36,7 @@ struct resolved_record {
     const struct update_record_status *status;
     struct text project; // EMCO name
     const char *shown;   // "public-dns", or "project/public-dns" of another project
+    const char *label;   // update_record_label(), of one that is used
     // NONE: it is used. SCOPE_CONFLICT: the cloud lists it, too.
     enum reason fault;
     const char *fault_text;

@@ -1,0 +1,532 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "controllers/intent/test_site.h"
+
+#define RECORD                                                                                     \
+    "'provider':'rfc2136','external-dns-parameters':{'rfc2136-host':'192.0.2.53',"                 \
+    "'rfc2136-zone':'example.org','rfc2136-insecure':true,'domain-filter':'example.org'%s}"
+
+static void put_record(const char *parameters, const char *more)
+{
+    put(&dnsupdaterecord_kind, "public",
+        arena_printf(arena, "'spec':{" RECORD "%s}", parameters, more));
+}
+
+static void put_cluster(const char *pairs, const char *more)
+{
+    put(&edgecluster_kind, "vendor.one",
+        arena_printf(arena,
+                     "'spec':{'provider':'vendor','cluster':'one','kvPairs':[{'name':'a','kv':["
+                     "%s]}]%s}",
+                     pairs, more));
+}
+
+static void put_cloud(const char *load_balancer, const char *list)
+{
+    put(&logicalcloud_kind, "cloud",
+        arena_printf(arena,
+                     "'spec':{'clusterReferences':[{'name':'r','clusterProvider':'vendor',"
+                     "'cluster':'one'%s}],'kvPairs':[{'name':'dns-update-record-list','kv':[%s]}]}",
+                     load_balancer, list));
+}
+
+static void put_intent(const char *name, const char *more)
+{
+    put(&trafficgroupintent_kind, "traffic",
+        arena_printf(arena,
+                     "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'dig',"
+                     "'inbound':[{'name':'in','app':'front','appLabel':'app=front',"
+                     "'serviceName':'web','port':443,'protocol':'TCP','externalName':'%s',"
+                     "'externalSupport':true%s}]}",
+                     name, more));
+}
+
+static void put_publication(const char *more)
+{
+    struct site_object *there = find_at_site(&dnspublication_kind, "dig");
+    struct value *status = there ? value_find(there->tree, "status") : NULL;
+    struct value *finalizers = there ? value_at(there->tree, "metadata.finalizers", NULL) : NULL;
+    there = put(&dnspublication_kind, "dig",
+                arena_printf(arena,
+                             "'spec':{'compositeApp':'app','version':'v1',"
+                             "'deploymentIntentGroup':'dig','logicalCloud':'cloud',%s}",
+                             more));
+    if (status)
+        value_set(there->tree, TEXT("status"), status);
+    if (finalizers)
+        value_put(arena, there->tree, "metadata.finalizers", finalizers);
+    store_tree(there);
+}
+
+#define LISTED "{'one':'public'}"
+#define WANTED "'desired':'Instantiated'"
+
+static void put_usual(void)
+{
+    put_record("", "");
+    put_cluster("{'dnsPublicAddress':'198.51.100.7'}", "");
+    put_cloud("", LISTED);
+    put_intent("shop.example.org", "");
+    put_publication(WANTED);
+}
+
+static const char *text_of_name(size_t at, const char *key)
+{
+    const struct value *name =
+        value_at(status_of("dig"), arena_printf(arena, "names[%zu]", at), NULL);
+    struct text text = value_text_at(name, key);
+    return text.at ? arena_copy(arena, text.at, text.len) : "";
+}
+
+// ---- addresses ----------------------------------------------------------------------------------
+
+#define SERVICE(type, status)                                                                      \
+    "'spec':{'type':'" type                                                                        \
+    "','clusterIPs':['10.96.0.7']},'status':{'loadBalancer':{'ingress':[" status "]}}"
+#define NODE(ready, unschedulable)                                                                 \
+    "'spec':{'unschedulable':" unschedulable "},'status':{'conditions':[{'type':'Ready',"          \
+    "'status':'" ready "'}],'addresses':[{'type':'ExternalIP','address':'203.0.113.5'},"           \
+    "{'type':'InternalIP','address':'10.0.0.5'}]}"
+
+// The rows of the table of sources, each below all that come before it.
+static void the_first_source_that_has_an_address_counts(void **state)
+{
+    static const struct {
+        const char *pairs;
+        const char *load_balancer;
+        const char *service;
+        const char *mesh;
+        const char *record;
+        const char *published;
+    } rows[] = {
+        {"{'dnsPublicAddress.web':'198.51.100.1'},{'dnsPublicAddress':'198.51.100.2'}", "", NULL,
+         "", "", "A 198.51.100.1 300"},
+        {"{'dnsPublicAddress':'198.51.100.2'},{'istioIngressGatewayAddress':'198.51.100.3'}", "",
+         NULL, ",'serviceMesh':'istio'", "", "A 198.51.100.2 300"},
+        {"{'istioIngressGatewayAddress':'198.51.100.3'}", ",'loadBalancerIP':'198.51.100.4'", NULL,
+         ",'serviceMesh':'istio'", "", "A 198.51.100.3 300"},
+        {"{'istioIngressGatewayAddress':'198.51.100.3'}", ",'loadBalancerIP':'198.51.100.4'", NULL,
+         "", "", "A 198.51.100.4 300"},
+        {"{'x':'y'}", ",'loadBalancerIP':'0.0.0.0'",
+         SERVICE("LoadBalancer", "{'ip':'198.51.100.5'},{'ip':'2001:db8::5'}"), "", "",
+         "A 198.51.100.5 300; AAAA 2001:db8::5 300"},
+        {"{'x':'y'}", "", SERVICE("LoadBalancer", "{'ip':'10.0.0.9'}"), "", "", ""},
+        {"{'x':'y'}", "", SERVICE("LoadBalancer", "{'ip':'10.0.0.9'}"), "", ",'allowPrivate':true",
+         "A 10.0.0.9 300"},
+        {"{'x':'y'}", "", SERVICE("LoadBalancer", "{'hostname':'lb.example.net.'}"), "", "",
+         "CNAME lb.example.net 300"},
+        {"{'x':'y'}", "", SERVICE("NodePort", ""), "", "", "A 203.0.113.5 300"},
+        {"{'x':'y'}", "", SERVICE("ClusterIP", ""), "", "", ""},
+        {"{'dnsPublicAddress':'10.0.0.1'}", "", NULL, "", ",'ttl':60", "A 10.0.0.1 60"},
+        {"{'dnsPublicAddress':' 198.51.100.9 ,lb.example.net, 198.51.100.8'}", "", NULL, "", "",
+         "A 198.51.100.8 198.51.100.9 300"},
+        {"{'dnsPublicAddress':'b.example.net,a.example.net'}", "", NULL, "", "",
+         "CNAME b.example.net 300"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        close_site(NULL);
+        open_site(state);
+        put_usual();
+        put_record("", rows[i].record);
+        put_cluster(rows[i].pairs, ",'local':true");
+        put_cloud(rows[i].load_balancer, LISTED);
+        put_intent("shop.example.org", rows[i].mesh);
+        put(&node_kind, "node-1", NODE("True", "false"));
+        put(&node_kind, "node-2", NODE("False", "false"));
+        put(&node_kind, "node-3", NODE("True", "true"));
+        if (rows[i].service)
+            put(&service_kind, "web", rows[i].service);
+        reconcile_site("dig");
+        assert_string_equal(published(), rows[i].published);
+        assert_string_equal(text_of_name(0, "state"),
+                            *rows[i].published ? "Written" : "AddressPending");
+    }
+}
+
+static void a_record_that_a_cluster_lists_has_its_local_addresses(void **state)
+{
+    static const struct {
+        const char *pairs;
+        const char *service;
+        const char *published;
+    } rows[] = {
+        {"{'dnsLocalAddress.web':'10.1.0.1'},{'dnsLocalAddress':'10.1.0.2'}", NULL,
+         "A 10.1.0.1 300"},
+        {"{'dnsLocalAddress':'10.1.0.2'},{'dnsTTL':'120'}", NULL, "A 10.1.0.2 120"},
+        {"{'dnsPublicAddress':'198.51.100.2'}", SERVICE("NodePort", ""), "A 10.0.0.5 300"},
+        {"{'x':'y'}", SERVICE("ClusterIP", ""), "A 10.96.0.7 300"},
+        {"{'x':'y'}", SERVICE("LoadBalancer", "{'ip':'10.0.0.9'}"), "A 10.0.0.9 300"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        close_site(NULL);
+        open_site(state);
+        put_usual();
+        put_cloud("", "");
+        put_cluster(arena_printf(arena, "%s]},{'name':'dns-update-record-list','kv':[" LISTED,
+                                 rows[i].pairs),
+                    ",'local':true");
+        put(&node_kind, "node-1", NODE("True", "false"));
+        if (rows[i].service)
+            put(&service_kind, "web", rows[i].service);
+        reconcile_site("dig");
+        assert_string_equal(published(), rows[i].published);
+        assert_string_equal(text_of_name(0, "cluster"), "vendor/one");
+    }
+}
+
+static void addresses_and_host_names_together_are_told(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'dnsPublicAddress':'198.51.100.9,lb.example.net'}", "");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "reason"), "MixedTargets");
+    assert_string_equal(text_of_name(0, "state"), "Written");
+}
+
+// ---- holding ------------------------------------------------------------------------------------
+
+static void the_last_addresses_stay_for_ever_or_for_the_time_that_is_asked_for(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    put_cluster("{'x':'y'}", "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(text_of_name(0, "state"), "Held");
+    assert_string_equal(condition_of(arena, status_of("dig"), "AddressesReady"), "False/Held");
+    site.now_ms += 1000LL * 3600 * 24 * 365;
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    put_publication(WANTED ",'holdDown':'1h'");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(text_of_name(0, "state"), "AddressPending");
+}
+
+static void held_addresses_go_at_their_time_and_are_forgotten_when_others_come(void **state)
+{
+    (void)state;
+    put_usual();
+    put_publication(WANTED ",'holdDown':'1h'");
+    reconcile_site("dig");
+    put_cluster("{'x':'y'}", "");
+    reconcile_site("dig");
+    assert_int_equal(site.decision.wake_ms, site.now_ms + 3600 * 1000);
+    put_cluster("{'dnsPublicAddress':'198.51.100.8'}", "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.8 300");
+    site.now_ms += 1800 * 1000;
+    put_cluster("{'x':'y'}", "");
+    reconcile_site("dig");
+    assert_int_equal(site.decision.wake_ms, site.now_ms + 3600 * 1000);
+    site.now_ms += 3600 * 1000;
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+}
+
+// ---- lists --------------------------------------------------------------------------------------
+
+static void what_is_wrong_in_a_list_is_told_and_the_others_count(void **state)
+{
+    static const struct {
+        const char *list;
+        const char *condition;
+        const char *part;
+    } rows[] = {
+        {"", "False/NoProvider", "lists a DNSUpdateRecord"},
+        {"{'a':'gone'}," LISTED, "False/RecordNotFound", "kv[0] a of logical cloud cloud"},
+        {"{'a':7}," LISTED, "False/NotAString", "kv[0] a of logical cloud cloud is no text"},
+        {"{'a':'a/b/c'}," LISTED, "False/RecordNotFound", "names no record"},
+        {"{'a':'other/public'}," LISTED, "False/RecordNotFound", "other/public"},
+    };
+    (void)state;
+    put_usual();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        put_cloud("", rows[i].list);
+        reconcile_site("dig");
+        assert_string_equal(condition_of(arena, status_of("dig"), "Published"), rows[i].condition);
+        assert_non_null(strstr(message_of(arena, status_of("dig"), "Published"), rows[i].part));
+        assert_string_equal(published(), *rows[i].list ? "A 198.51.100.7 300" : "");
+    }
+}
+
+static void a_record_in_both_lists_counts_for_the_logical_cloud(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'dnsPublicAddress':'198.51.100.7'},{'dnsLocalAddress':'10.0.0.1'}]},"
+                "{'name':'dns-update-record-list','kv':[" LISTED,
+                "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(condition_of(arena, status_of("dig"), "Published"), "False/ScopeConflict");
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+static void a_name_that_cannot_be_is_told_with_its_reason(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *parameters;
+        const char *reason;
+    } rows[] = {
+        {"a..example.org", "", "InvalidName"},
+        {"a b.example.org", "", "InvalidName"},
+        {"www.example.net", "", "OutsideDomainFilter"},
+        {"www.shop.example.org", ",'exclude-domains':'shop.example.org'", "OutsideDomainFilter"},
+        {"a23456789012345678901234567890123456789012345678901234567890123.example.org", "",
+         "NameTooLongForRegistry"},
+        {"a23456789012345678901234567890123456789012345678901234567890123.example.org",
+         ",'registry':'noop'", ""},
+        {"*.example.org", "", ""},
+        {"B\xc3\xbc"
+         "cher.example.org.",
+         "", ""},
+    };
+    (void)state;
+    put_usual();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        put_record(rows[i].parameters, "");
+        put_intent(rows[i].name, "");
+        reconcile_site("dig");
+        assert_string_equal(text_of_name(0, "reason"), rows[i].reason);
+        assert_string_equal(published(), *rows[i].reason ? "" : "A 198.51.100.7 300");
+    }
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+static void the_record_is_written_ahead_of_the_first_endpoint(void **state)
+{
+    (void)state;
+    put_usual();
+    decide_site("dig");
+    assert_int_equal(site.decision.finalizer, FINALIZER_ADD);
+    assert_int_equal(site.decision.object_count, 0);
+    reconcile_site("dig");
+    assert_int_equal(site.writes, 1);
+    assert_true(text_is(value_text_at(status_of("dig"), "records[0].name"), "public"));
+    reconcile_site("dig");
+    assert_int_equal(site.writes, 0);
+}
+
+static void an_endpoint_that_somebody_edits_is_put_back(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    struct site_object *endpoint = NULL;
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].tree && site.objects[i].kind == &dnsendpoint_kind)
+            endpoint = &site.objects[i];
+    value_put(arena, endpoint->tree, "spec.endpoints", quote(arena, "[]"));
+    store_tree(endpoint);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    value_put(arena, endpoint->tree, "metadata.labels", quote(arena, "{'a':'b'}"));
+    store_tree(endpoint);
+    reconcile_site("dig");
+    assert_int_equal(site.writes, 1);
+}
+
+static void without_the_cloud_what_stands_stays(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    put_away(&logicalcloud_kind, "cloud");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(condition_of(arena, status_of("dig"), "Accepted"),
+                        "False/LogicalCloudNotFound");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+}
+
+static void without_the_kind_nothing_is_written_and_it_is_told(void **state)
+{
+    (void)state;
+    put_usual();
+    site.has_no_endpoints = true;
+    reconcile_site("dig");
+    assert_int_equal(site.writes, 0);
+    assert_string_equal(condition_of(arena, status_of("dig"), "Published"), "False/CRDMissing");
+}
+
+// ---- draining -----------------------------------------------------------------------------------
+
+#define AVAILABLE(status, reason)                                                                  \
+    "{'type':'DeploymentAvailable','status':'" status "','reason':'" reason                        \
+    "','message':'','lastTransitionTime':'2025-12-30T09:00:00Z'}"
+#define SYNCED(status, reason)                                                                     \
+    ",{'type':'Synced','status':'" status "','reason':'" reason                                    \
+    "','message':'','lastTransitionTime':'2025-12-30T09:00:00Z'}"
+
+static void set_record_status(const char *conditions, int64_t sync_s)
+{
+    struct site_object *record = find_at_site(&dnsupdaterecord_kind, "public");
+    struct value *status =
+        quote(arena, arena_printf(arena, "{'deployment':'external-dns-public','conditions':[%s]}",
+                                  conditions));
+    if (sync_s)
+        value_put(arena, status, "lastSyncTime", status_time_make(arena, sync_s));
+    value_set(record->tree, TEXT("status"), status);
+    store_tree(record);
+}
+
+static const char *drained(void)
+{
+    return condition_of(arena, status_of("dig"), "Drained");
+}
+
+static const char *state_of_dig(void)
+{
+    struct text state = value_text_at(status_of("dig"), "state");
+    return arena_copy(arena, state.at, state.len);
+}
+
+static void publish_and_terminate(const char *conditions)
+{
+    put_usual();
+    set_record_status(conditions, BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+}
+
+static void two_synchronizations_after_the_last_endpoint_went_are_the_proof(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("True", "Synced"));
+    assert_string_equal(state_of_dig(), "Terminating");
+    assert_string_equal(drained(), "False/Draining");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 60);
+    reconcile_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/Draining");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 120);
+    reconcile_site("dig");
+    assert_string_equal(drained(), "True/Drained");
+    assert_string_equal(state_of_dig(), "Terminated");
+    put_publication(WANTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+static void a_record_that_comes_back_into_use_begins_anew(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("True", "Synced"));
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 60);
+    reconcile_site("dig");
+    put_publication(WANTED);
+    reconcile_site("dig");
+    assert_null(value_at(status_of("dig"), "records[0].syncs", NULL));
+    assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+static void without_metrics_two_intervals_of_readiness_are_believed(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("Unknown", "NotScraped"));
+    assert_string_equal(drained(), "False/Draining");
+    assert_int_equal(site.decision.wake_ms, site.now_ms + 150 * 1000);
+    site.now_ms += 150 * 1000;
+    reconcile_site("dig");
+    assert_string_equal(drained(), "True/DrainAssumed");
+}
+
+static void without_external_dns_nothing_is_proven_unless_people_say_so(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("False", "CrashLoop") SYNCED("Unknown", "NotScraped"));
+    assert_string_equal(drained(), "False/DrainBlocked");
+    site.now_ms += 1000LL * 3600 * 24;
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminating");
+    struct site_object *record = find_at_site(&dnsupdaterecord_kind, "public");
+    value_put(arena, record->tree, "metadata.annotations",
+              quote(arena, "{'" ABANDON_ANNOTATION "':'true'}"));
+    store_tree(record);
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminated");
+    assert_string_equal(drained(), "False/RecordsRetained");
+}
+
+static void a_policy_that_removes_nothing_ends_at_once_and_is_told(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record(",'policy':'upsert-only'", "");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminated");
+    assert_string_equal(drained(), "False/RecordsRetained");
+}
+
+static void a_folder_has_nobody_who_drains(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("Unknown", "NotACluster"));
+    assert_string_equal(state_of_dig(), "Terminated");
+    assert_string_equal(drained(), "True/Drained");
+}
+
+static void a_record_that_moves_is_left_and_used_again(void **state)
+{
+    static const char moving[] =
+        ",{'type':'Moving','status':'True','reason':'Draining','message':'',"
+        "'lastTransitionTime':'2025-12-30T09:00:00Z'}";
+    (void)state;
+    put_usual();
+    set_record_status(AVAILABLE("True", "Available"), BEGAN_S);
+    reconcile_site("dig");
+    set_record_status(arena_printf(arena, AVAILABLE("True", "Available") "%s", moving), BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    set_record_status(AVAILABLE("True", "Available"), BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+#define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SITE(the_first_source_that_has_an_address_counts),
+        SITE(a_record_that_a_cluster_lists_has_its_local_addresses),
+        SITE(addresses_and_host_names_together_are_told),
+        SITE(the_last_addresses_stay_for_ever_or_for_the_time_that_is_asked_for),
+        SITE(held_addresses_go_at_their_time_and_are_forgotten_when_others_come),
+        SITE(what_is_wrong_in_a_list_is_told_and_the_others_count),
+        SITE(a_record_in_both_lists_counts_for_the_logical_cloud),
+        SITE(a_name_that_cannot_be_is_told_with_its_reason),
+        SITE(the_record_is_written_ahead_of_the_first_endpoint),
+        SITE(an_endpoint_that_somebody_edits_is_put_back),
+        SITE(without_the_cloud_what_stands_stays),
+        SITE(without_the_kind_nothing_is_written_and_it_is_told),
+        SITE(two_synchronizations_after_the_last_endpoint_went_are_the_proof),
+        SITE(a_record_that_comes_back_into_use_begins_anew),
+        SITE(without_metrics_two_intervals_of_readiness_are_believed),
+        SITE(without_external_dns_nothing_is_proven_unless_people_say_so),
+        SITE(a_policy_that_removes_nothing_ends_at_once_and_is_told),
+        SITE(a_folder_has_nobody_who_drains),
+        SITE(a_record_that_moves_is_left_and_used_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+#pragma once
+
+// For tests of this folder: a project's objects in memory, with the shared model, in which the
+// decisions on a publication are carried out at once. Comes behind cmocka.h.
+
+#include <stdlib.h>
+
+#include "controllers/test_bench.h"
+
+#include "base/labels.h"
+#include "base/test_arena.h"
+#include "controllers/intent/intent_controller.h"
+#include "controllers/intent/model.h"
+#include "controllers/intent/publication.h"
+#include "kinds/dnsendpoint/dnsendpoint_kind.h"
+#include "kinds/dnspublication/dnspublication_kind.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+#include "kinds/edgecluster/edgecluster_kind.h"
+#include "kinds/logicalcloud/logicalcloud_kind.h"
+#include "kinds/node/node_kind.h"
+#include "kinds/service/service_kind.h"
+#include "kinds/trafficgroupintent/trafficgroupintent_kind.h"
+
+enum { BEGAN_S = 1767088800 };
+
+struct site_object {
+    const struct kind *kind;
+    struct value *tree; // NULL: it is gone
+    const struct object *object;
+};
+static struct site {
+    void *model;
+    struct site_object *objects;
+    size_t count;
+    size_t capacity;
+    int64_t now_ms;
+    unsigned version;
+    size_t writes; // of DNSEndpoints by the last reconciliation
+    struct decision decision;
+    bool has_no_endpoints; // the server does not have the kind
+} site;
+
+static void model_wake(void *context, const struct object *object)
+{
+    (void)context;
+    (void)object;
+}
+static void model_programmed(void *context, const struct object *object, int64_t took_ms)
+{
+    (void)context;
+    (void)object;
+    (void)took_ms;
+}
+
+static inline int open_site(void **state)
+{
+    int code = set_up(state);
+    site = (struct site){.now_ms = BEGAN_S * 1000LL};
+    site.model = intent_shared_model.make(NULL);
+    return code;
+}
+
+static inline int close_site(void **state)
+{
+    for (size_t i = 0; i < site.count; i++)
+        object_unref(site.objects[i].object);
+    free(site.objects);
+    intent_shared_model.free(site.model);
+    return tear_down(state);
+}
+
+static inline struct site_object *find_at_site(const struct kind *kind, const char *name)
+{
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].tree && site.objects[i].kind == kind &&
+            text_is(value_text_at(site.objects[i].tree, "metadata.name"), name))
+            return &site.objects[i];
+    return NULL;
+}
+
+static inline bool is_of_model(const struct kind *kind)
+{
+    for (const struct kind *const *of = intent_shared_model.kinds; *of; of++)
+        if (*of == kind)
+            return true;
+    return false;
+}
+
+static inline void store_tree(struct site_object *stored)
+{
+    value_put_text(arena, stored->tree, "metadata.resourceVersion",
+                   arena_printf(arena, "%u", ++site.version));
+    object_unref(stored->object);
+    stored->object = object_new(
+        stored->kind, stored->kind == &dnspublication_kind ? INTENT_PUBLICATION_FINALIZER : NULL,
+        stored->tree);
+    if (is_of_model(stored->kind))
+        intent_shared_model.put(site.model, stored->object);
+}
+
+// Adds an object or replaces what stands in it beside metadata. All are in namespace shop, which is
+// a project.
+static inline struct site_object *put(const struct kind *kind, const char *name,
+                                      const char *members)
+{
+    struct site_object *stored = find_at_site(kind, name);
+    if (!stored) {
+        mem_reserve(&site.objects, &site.capacity, site.count + 1);
+        stored = &site.objects[site.count++];
+        *stored = (struct site_object){.kind = kind};
+    }
+    stored->tree =
+        quote(arena, arena_printf(arena,
+                                  "{'metadata':{'name':'%s','uid':'00000000-0000-0000-0000-%012zu',"
+                                  "'creationTimestamp':'2025-12-30T10:%02zu:00Z'},%s}",
+                                  name, (size_t)(stored - site.objects) + 1,
+                                  (size_t)(stored - site.objects) % 60, members));
+    if (kind->is_namespaced)
+        value_put_text(arena, stored->tree, "metadata.namespace", "shop");
+    value_put_int(arena, stored->tree, "metadata.generation", 1);
+    store_tree(stored);
+    return stored;
+}
+
+static inline void put_away(const struct kind *kind, const char *name)
+{
+    struct site_object *stored = find_at_site(kind, name);
+    if (is_of_model(kind))
+        intent_shared_model.remove(site.model, stored->object);
+    stored->tree = NULL;
+}
+
+// ---- a reconciliation ---------------------------------------------------------------------------
+
+static inline void carry_out(const struct object_want *want)
+{
+    const char *name = arena_copy(arena, want->key.name.at, want->key.name.len);
+    struct site_object *stored = find_at_site(want->key.kind, name);
+    site.writes++;
+    if (!want->tree) {
+        put_away(want->key.kind, name);
+        return;
+    }
+    if (!stored)
+        stored = put(want->key.kind, name, "'spec':{}");
+    stored->tree = value_merge_patch(arena, stored->tree, value_copy(arena, want->tree));
+    int64_t generation = value_int_at(stored->tree, "metadata.generation", 0);
+    value_put_int(arena, stored->tree, "metadata.generation", generation + 1);
+    store_tree(stored);
+}
+
+static inline void settle_model(void)
+{
+    const struct shared_model_calls calls = {model_wake, model_programmed, NULL};
+    intent_shared_model.settle(site.model, site.now_ms, &calls);
+}
+
+static inline const struct object **list_endpoints(size_t *count)
+{
+    const struct object **found = arena_new_array(arena, const struct object *, site.count + 1);
+    *count = 0;
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].tree && site.objects[i].kind == &dnsendpoint_kind)
+            found[(*count)++] = site.objects[i].object;
+    return found;
+}
+
+// One decision on the publication.
+static inline void decide_site(const char *name)
+{
+    struct input_objects inputs[PUBLICATION_INPUTS] = {0};
+    struct site_object *subject = find_at_site(&dnspublication_kind, name);
+    settle_model();
+    inputs[PUBLICATION_ENDPOINTS].objects = list_endpoints(&inputs[PUBLICATION_ENDPOINTS].count);
+    inputs[PUBLICATION_ENDPOINTS].is_synced = true;
+    inputs[PUBLICATION_ENDPOINTS].is_missing = site.has_no_endpoints;
+    const struct snapshot snapshot = {
+        .arena = arena,
+        .namespace_ = TEXT("shop"),
+        .name = text_of(name),
+        .subject = subject->object,
+        .inputs = inputs,
+        .now_ms = site.now_ms,
+        .is_leading = true,
+    };
+    site.decision = (struct decision){0};
+    publication_decide(&snapshot, site.model, &site.decision);
+}
+
+// Carries decisions out until there is nothing left to do.
+static inline void reconcile_site(const char *name)
+{
+    site.writes = 0;
+    for (int round = 0; round < 8; round++) {
+        size_t before = site.writes;
+        struct site_object *subject = find_at_site(&dnspublication_kind, name);
+        decide_site(name);
+        bool is_new = site.decision.finalizer == FINALIZER_ADD && !subject->object->has_finalizer;
+        for (size_t i = 0; i < site.decision.object_count; i++)
+            carry_out(&site.decision.objects[i]);
+        subject = find_at_site(&dnspublication_kind, name);
+        if (is_new)
+            value_put(arena, subject->tree, "metadata.finalizers",
+                      quote(arena, "['" INTENT_PUBLICATION_FINALIZER "']"));
+        bool is_same = !site.decision.status ||
+                       value_equal(value_find(subject->tree, "status"), site.decision.status);
+        if (site.decision.status)
+            value_set(subject->tree, TEXT("status"), value_copy(arena, site.decision.status));
+        store_tree(subject);
+        if (!is_new && is_same && site.writes == before)
+            return;
+    }
+    must(false); // the decisions do not come to an end
+}
+
+static inline const struct value *status_of(const char *name)
+{
+    return value_find(find_at_site(&dnspublication_kind, name)->tree, "status");
+}
+
+// "A 192.0.2.1 192.0.2.2 300; AAAA ..." of all DNSEndpoints, by name.
+static inline const char *published(void)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < site.count; i++) {
+        if (!site.objects[i].tree || site.objects[i].kind != &dnsendpoint_kind)
+            continue;
+        value_each (set, value_list_at(site.objects[i].tree, "spec.endpoints")) {
+            buffer_printf(&out, "%s%.*s", out.len ? "; " : "",
+                          TEXT_ARGS(value_text_at(set, "recordType")));
+            value_each (target, value_list_at(set, "targets"))
+                buffer_printf(&out, " %.*s", TEXT_ARGS(value_text(target)));
+            buffer_printf(&out, " %lld", (long long)value_int_at(set, "recordTTL", 0));
+        }
+    }
+    return arena_copy(arena, out.at ? out.at : "", out.len);
+}
