@@ -121,7 +121,7 @@ static void add_cluster(const struct endpoint_context *context,
                         enum address_scope scope, struct targets *out)
 {
     struct addresses found;
-    addresses_find(context->reader, context->resolved, endpoint->service, cluster, scope,
+    addresses_find(&context->clusters[cluster], endpoint->service, scope,
                    endpoint->record->record->allows_private, &found);
     for (size_t i = 0; i < found.count; i++)
         add_target(out, found.items[i]);
@@ -251,7 +251,7 @@ int64_t endpoint_held_until(const struct endpoint_context *context,
                             const struct intent_endpoint *endpoint)
 {
     int64_t hold_ms = context->resolved->publication.hold_down_ms;
-    if (endpoint->state != NAME_HELD || hold_ms < 0)
+    if (endpoint->state != NAME_HELD || hold_ms < 0 || endpoint->is_unknown)
         return 0;
     return held_since(context, endpoint) + (hold_ms + 999) / 1000;
 }

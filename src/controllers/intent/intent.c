@@ -1,5 +1,6 @@
 #include "controllers/intent/intent_controller.h"
 
+#include "controllers/intent/edge_cluster.h"
 #include "controllers/intent/model.h"
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
@@ -173,6 +174,11 @@ static const struct controller_setting settings[] = {
      .offset = offsetof(struct intent_settings, image)},
 };
 
+static const struct dependency dependencies[] = {
+    {.type = BRINGS_CONTROLLER, .controller = &edge_cluster_controller},
+    {.type = DEPENDS_END},
+};
+
 const struct controller intent_controller = {
     .name = "intent",
     .kind = &dnspublication_kind,
@@ -182,6 +188,7 @@ const struct controller intent_controller = {
     .backends = &backends,
     .decide = publication_decide,
     .shared_model = &intent_shared_model,
+    .dependencies = dependencies,
     .reads_own_writes = true,
     .rights = rights,
     .settings = settings,
