@@ -272,11 +272,19 @@ static void hold(const struct endpoint_context *context, struct intent_endpoint 
         endpoint->sets[endpoint->set_count++] = standing->says.endpoints[i];
 }
 
+// Addresses that are held are not seen: they stay so, and for no less time, while a cluster that
+// may have them again cannot be asked.
+static bool is_held_on(const struct intent_endpoint *endpoint, const struct targets *targets)
+{
+    return !targets->count && annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at;
+}
+
 static void fill_sets(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
     struct targets targets = {.arena = context->reader->arena};
     find_targets(context, endpoint, &targets);
-    if (targets.is_unknown)
+    endpoint->is_unknown = targets.is_unknown;
+    if (targets.is_unknown && !is_held_on(endpoint, &targets))
         add_standing_targets(endpoint, &targets);
     add_sets(endpoint, &targets);
     endpoint->message = targets.pending;
