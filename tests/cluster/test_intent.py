@@ -209,6 +209,47 @@ def test_an_upgrade_of_external_dns_deletes_nothing(knot_site):
     assert answers(site.server, name, "A") == ["198.51.100.7"]
 
 
+def test_without_external_dns_a_name_lives_and_goes_as_well(site):
+    site.start(engine="native")
+    name = site.namespace
+    site.publish("shop", name)
+    site.wait_name(name, ["198.51.100.7"])
+    site.wait_publication("shop", lambda status: status["state"] == "Instantiated" and
+                          status["names"][0]["state"] == "Synced", "the name is synced")
+    assert len(answers(site.server, f"a-{name}", "TXT")) == 1
+    site.put_cluster("198.51.100.8")
+    site.wait_name(name, ["198.51.100.8"])
+    assert not site.api.list("Deployment", site.namespace)
+    site.set_desired("shop", "Terminated")
+    site.wait_publication("shop", lambda status: status["state"] == "Terminated", "it is over")
+    assert answers(site.server, name, "A") == []
+    assert answers(site.server, f"a-{name}", "TXT") == []
+
+
+def test_names_change_hands_without_a_change_of_the_zone(knot_site):
+    site, name = knot_site, knot_site.namespace
+    site.start()
+    site.publish("shop", name)
+    site.wait_publication("shop", lambda status: status["state"] == "Instantiated" and
+                          status["names"][0]["state"] == "Synced", "the name is synced")
+    serial = site.serial()
+    site.put_record(engine="native")
+    site.wait_no_deployment()
+    site.wait_publication("shop", lambda status: status["state"] == "Instantiated" and
+                          status["names"][0]["state"] == "Synced", "the name is ours")
+    assert site.serial() == serial
+    site.put_record()
+    wait_until(lambda: any(each.is_ready for each in site.kubelet.pods.values()),
+               "external-dns runs again", SLOW_S, site.programs())
+    before = site.record()["status"].get("lastSyncTime")
+    site.api.wait("DNSUpdateRecord", "public-dns", site.namespace,
+                  lambda found: found["status"].get("lastSyncTime") != before and
+                  api.condition(found, "Synced")["reason"] == "Synced", "it has synchronized", 150,
+                  site.programs())
+    assert site.serial() == serial
+    assert answers(site.server, name, "A") == ["198.51.100.7"]
+
+
 def test_a_kill_at_any_time_ends_the_same(knot_site):
     site, name = knot_site, knot_site.namespace
     site.start()

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "dns/record.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
 void native_zones_of(struct arena *arena, const struct update_record *record,
                      struct native_zones *out)
@@ -50,4 +52,70 @@ const char *native_registry(struct arena *arena, const struct update_record *rec
                             struct text zone)
 {
     return arena_printf(arena, "rfc2136://%s/%.*s", native_server(arena, record), TEXT_ARGS(zone));
+}
+
+// ---- backends -----------------------------------------------------------------------------------
+
+enum {
+    SECOND_MS = 1000,
+    RETRY_BASE_MS = 5 * SECOND_MS,
+    RETRY_MAX_MS = 60 * SECOND_MS,
+    RETRY_ATTEMPTS = 5,
+    RETRY_SLOW_MS = 600 * SECOND_MS,
+    LINGER_MS = 600 * SECOND_MS,
+};
+
+static void put_text(struct arena *arena, struct value *config, const char *key, struct text text)
+{
+    if (text.len)
+        value_set(config, text_of(key), value_make_text(arena, text));
+}
+
+static struct value *make_config(struct arena *arena, const struct native_owner *owner,
+                                 struct text zone)
+{
+    const struct update_record *record = owner->record;
+    const struct registry_affix affix = update_record_affix(record);
+    struct value *config = value_make(arena, VALUE_MAP);
+    put_text(arena, config, "server", text_of(native_server(arena, record)));
+    put_text(arena, config, "zone", zone);
+    put_text(arena, config, "tsigName", update_record_text(record, PARAMETER_RFC2136_TSIG_KEYNAME));
+    put_text(arena, config, "tsigAlgorithm",
+             update_record_text(record, PARAMETER_RFC2136_TSIG_SECRET_ALG));
+    if (text_is(update_record_text(record, PARAMETER_REGISTRY), "noop"))
+        return config;
+    put_text(arena, config, "ownerId", owner->pinned->owner_id);
+    put_text(arena, config, "txtPrefix", owner->pinned->txt_prefix);
+    put_text(arena, config, "txtSuffix", affix.suffix);
+    put_text(arena, config, "txtWildcardReplacement", affix.wildcard);
+    return config;
+}
+
+static uint64_t basis_of(const struct native_owner *owner)
+{
+    struct text spec = object_spec(owner->object);
+    return digest_word(spec.at, spec.len);
+}
+
+void native_open(const struct native_owner *owner, struct arena *arena, struct decision *out)
+{
+    struct native_zones zones;
+    native_zones_of(arena, owner->record, &zones);
+    for (size_t i = 0; i < zones.count; i++)
+        *decision_add_backend(out, arena) = (struct backend_want){
+            .name = native_backend_name(arena, object_namespace(owner->object),
+                                        object_name(owner->object), i),
+            .provider = "rfc2136",
+            .registry = native_registry(arena, owner->record, zones.items[i]),
+            .config = make_config(arena, owner, zones.items[i]),
+            .secret = owner->secret ? secret_ref(owner->secret) : NULL,
+            .max_in_flight = 1,
+            .retry_base_ms = RETRY_BASE_MS,
+            .retry_max_ms = RETRY_MAX_MS,
+            .retry_attempts = RETRY_ATTEMPTS,
+            .retry_slow_ms = RETRY_SLOW_MS,
+            .linger_ms = LINGER_MS,
+            .basis = basis_of(owner),
+            .fault = owner->fault ? *owner->fault : (struct error){0},
+        };
 }

@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
+#include "engine/controller.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
-#include "store/object.h"
 
 // Records with engine: native. Their names go out through backends of ours, one for each zone that
 // the record names: the controller of records opens them, that of publications claims through them.
@@ -27,3 +27,13 @@ const char *native_registry(struct arena *arena, const struct update_record *rec
                             struct text zone);
 // "host:port" of the server.
 const char *native_server(struct arena *arena, const struct update_record *record);
+
+struct native_owner {
+    const struct object *object; // the DNSUpdateRecord
+    const struct update_record *record;
+    const struct external_dns_pinned *pinned;
+    struct secret *secret;     // the TSIG key; NULL: there is none. Borrowed
+    const struct error *fault; // why nothing may be sent; NULL: it may
+};
+// Opens a backend for each zone of a record with engine: native.
+void native_open(const struct native_owner *owner, struct arena *arena, struct decision *out);

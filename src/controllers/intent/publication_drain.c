@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "controllers/intent/publication_reconcile.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
 // Which records a publication uses, and the proof that its names are gone from the provider of one
 // that it uses no more: external-dns has synchronized twice since the last DNSEndpoint went (the
@@ -150,18 +151,13 @@ static void go_on(struct drain *drain, enum reason reason, const char *message)
     drain->record->message = message;
 }
 
-static bool removes_nothing(const struct drain *drain)
-{
-    struct text policy = update_record_text(drain->spec, PARAMETER_POLICY);
-    return text_is(policy, "upsert-only") || text_is(policy, "create-only");
-}
-
 // Nobody has carried anything to the provider.
 static bool was_never_carried(const struct drain *drain)
 {
     enum reason reason = reason_of(drain, "DeploymentAvailable");
     return reason == REASON_NOT_A_CLUSTER ||
-           (!drain->status->last_sync_s && !drain->status->deployment.len) ||
+           (!drain->spec->is_native && !drain->status->last_sync_s &&
+            !drain->status->deployment.len) ||
            update_record_bool(drain->spec, PARAMETER_DRY_RUN, false);
 }
 
@@ -232,15 +228,15 @@ static void prove_drain(struct drain *drain)
 {
     const struct condition *available =
         conditions_find(&drain->status->conditions, "DeploymentAvailable");
-    if (drain->spec->is_native) // the last DNSEndpoint went behind the names
-        end_drain(drain, REASON_DRAINED, "the provider has the names no more");
-    else if (was_never_carried(drain))
+    if (was_never_carried(drain))
         end_drain(drain, REASON_DRAINED, "nobody has carried the names to the provider");
-    else if (removes_nothing(drain))
+    else if (update_record_keeps_names(drain->spec))
         end_drain(drain, REASON_RECORDS_RETAINED,
                   arena_printf(drain->reconcile->arena,
                                "the policy of %s removes nothing: the names stay at the provider",
                                shown_name(drain)));
+    else if (drain->spec->is_native) // the last DNSEndpoint went behind the names
+        end_drain(drain, REASON_DRAINED, "the provider has the names no more");
     else if (!available || available->status != CONDITION_TRUE)
         block_drain(drain);
     else if (reason_of(drain, "Synced") == REASON_NOT_SCRAPED)

@@ -2,6 +2,7 @@
 
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication_reconcile.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
 // Names of records with engine: native. A DNSEndpoint that stands is what remembers that something
 // of ours may be at the provider: a name is claimed when its object stands, and the object goes
@@ -137,6 +138,8 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     size_t at = native_zone_of_name(&zones, native->name);
     if (at == NATIVE_ZONES_MAX || !record_type_parse(native->type, &type) || !native->is_standing)
         return;
+    if (!native->is_wanted && update_record_keeps_names(record->spec))
+        return;
     struct text zone = zones.items[at];
     struct text subdomain = subdomain_of(native->name, zone);
     const char *registry = native_registry(reconcile->arena, record->spec, zone);
@@ -204,11 +207,13 @@ const struct native_claim *publication_find_native(const struct publication_reco
                        set);
 }
 
-// A name that no zone of the record has was never claimed.
-static bool is_claimable(const struct publication_reconcile *reconcile,
-                         const struct native_claim *claim)
+// A name that no zone of the record has was never claimed, and a record may let names stay.
+static bool is_removed(const struct publication_reconcile *reconcile,
+                       const struct native_claim *claim)
 {
     struct native_zones zones;
+    if (claim->is_wanted || update_record_keeps_names(claim->record->spec))
+        return false;
     native_zones_of(reconcile->arena, claim->record->spec, &zones);
     return native_zone_of_name(&zones, claim->name) != NATIVE_ZONES_MAX;
 }
@@ -220,8 +225,7 @@ bool publication_is_released(const struct publication_reconcile *reconcile,
     for (size_t i = 0; is_native(record) && i < standing->says.count; i++) {
         const struct native_claim *claim =
             find_native(reconcile, record, &standing->says.endpoints[i]);
-        if (claim && !claim->is_wanted && is_claimable(reconcile, claim) &&
-            !native_claim_is_settled(claim))
+        if (claim && is_removed(reconcile, claim) && !native_claim_is_settled(claim))
             return false;
     }
     return true;

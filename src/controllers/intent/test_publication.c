@@ -6,74 +6,6 @@
 
 #include "controllers/intent/test_site.h"
 
-#define RECORD                                                                                     \
-    "'provider':'rfc2136','external-dns-parameters':{'rfc2136-host':'192.0.2.53',"                 \
-    "'rfc2136-zone':'example.org','rfc2136-insecure':true,'domain-filter':'example.org'%s}"
-
-static void put_record(const char *parameters, const char *more)
-{
-    put(&dnsupdaterecord_kind, "public",
-        arena_printf(arena, "'spec':{" RECORD "%s}", parameters, more));
-}
-
-static void put_cluster(const char *pairs, const char *more)
-{
-    put(&edgecluster_kind, "vendor.one",
-        arena_printf(arena,
-                     "'spec':{'provider':'vendor','cluster':'one','kvPairs':[{'name':'a','kv':["
-                     "%s]}]%s}",
-                     pairs, more));
-}
-
-static void put_cloud(const char *load_balancer, const char *list)
-{
-    put(&logicalcloud_kind, "cloud",
-        arena_printf(arena,
-                     "'spec':{'clusterReferences':[{'name':'r','clusterProvider':'vendor',"
-                     "'cluster':'one'%s}],'kvPairs':[{'name':'dns-update-record-list','kv':[%s]}]}",
-                     load_balancer, list));
-}
-
-static void put_intent(const char *name, const char *more)
-{
-    put(&trafficgroupintent_kind, "traffic",
-        arena_printf(arena,
-                     "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'dig',"
-                     "'inbound':[{'name':'in','app':'front','appLabel':'app=front',"
-                     "'serviceName':'web','port':443,'protocol':'TCP','externalName':'%s',"
-                     "'externalSupport':true%s}]}",
-                     name, more));
-}
-
-static void put_publication(const char *more)
-{
-    struct site_object *there = find_at_site(&dnspublication_kind, "dig");
-    struct value *status = there ? value_find(there->tree, "status") : NULL;
-    struct value *finalizers = there ? value_at(there->tree, "metadata.finalizers", NULL) : NULL;
-    there = put(&dnspublication_kind, "dig",
-                arena_printf(arena,
-                             "'spec':{'compositeApp':'app','version':'v1',"
-                             "'deploymentIntentGroup':'dig','logicalCloud':'cloud',%s}",
-                             more));
-    if (status)
-        value_set(there->tree, TEXT("status"), status);
-    if (finalizers)
-        value_put(arena, there->tree, "metadata.finalizers", finalizers);
-    store_tree(there);
-}
-
-#define LISTED "{'one':'public'}"
-#define WANTED "'desired':'Instantiated'"
-
-static void put_usual(void)
-{
-    put_record("", "");
-    put_cluster("{'dnsPublicAddress':'198.51.100.7'}", "");
-    put_cloud("", LISTED);
-    put_intent("shop.example.org", "");
-    put_publication(WANTED);
-}
-
 static const char *text_of_name(size_t at, const char *key)
 {
     const struct value *name =
@@ -503,6 +435,105 @@ static void a_record_that_moves_is_left_and_used_again(void **state)
     assert_string_equal(published(), "A 198.51.100.7 300");
 }
 
+// ---- engine: native -----------------------------------------------------------------------------
+
+static void a_native_name_is_claimed_when_its_object_stands(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    site.outcome = RECEIPT_WAITING;
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+    assert_string_equal(text_of_name(0, "state"), "Written");
+    site.failure = "192.0.2.53:53 does not answer";
+    reconcile_site("dig");
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "reason"), "ServerUnreachable");
+    assert_string_equal(condition_of(arena, status_of("dig"), "Published"),
+                        "False/ServerUnreachable");
+    site.failure = NULL;
+    site.outcome = RECEIPT_SETTLED;
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "state"), "Synced");
+}
+
+static void a_native_object_goes_behind_its_name(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    site.outcome = RECEIPT_WAITING;
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "REMOVE A shop example.org");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(state_of_dig(), "Terminating");
+    site.outcome = RECEIPT_SETTLED;
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(state_of_dig(), "Terminated");
+    assert_string_equal(drained(), "True/Drained");
+}
+
+static void a_name_in_two_clusters_is_one_native_claim(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    put(&edgecluster_kind, "vendor.two",
+        "'spec':{'provider':'vendor','cluster':'two','kvPairs':[{'name':'a','kv':["
+        "{'dnsLocalAddress':'10.0.0.2'}]},{'name':'dns-update-record-list','kv':[" LISTED "]}]}");
+    put_cluster("{'dnsLocalAddress':'10.0.0.1'}]},{'name':'dns-update-record-list','kv':[" LISTED,
+                "");
+    put(&logicalcloud_kind, "cloud",
+        "'spec':{'clusterReferences':[{'name':'r','clusterProvider':'vendor','cluster':'one'},"
+        "{'name':'s','clusterProvider':'vendor','cluster':'two'}]}");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET A shop example.org 10.0.0.1 10.0.0.2");
+    put_cluster("{'dnsLocalAddress':'10.0.0.1'}", "");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET A shop example.org 10.0.0.2");
+    assert_string_equal(published(), "A 10.0.0.2 300");
+}
+
+static void a_native_claim_waits_until_external_dns_has_ended(void **state)
+{
+    (void)state;
+    put_usual();
+    set_record_status(AVAILABLE("True", "Available"), BEGAN_S);
+    reconcile_site("dig");
+    put_record("", ",'engine':'native'");
+    set_record_status(AVAILABLE("True", "Unused"), BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "suspended SET A shop example.org 198.51.100.7");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    struct site_object *record = find_at_site(&dnsupdaterecord_kind, "public");
+    value_remove(value_find(record->tree, "status"), "deployment");
+    store_tree(record);
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+    put_record("", "");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+static void a_native_name_outside_of_the_zones_is_told(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record(",'rfc2136-zone':'example.net'", ",'engine':'native'");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "reason"), "OutsideDomainFilter");
+    assert_string_equal(claimed(), "");
+}
+
 #define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
 
 int main(void)
@@ -527,6 +558,11 @@ int main(void)
         SITE(a_policy_that_removes_nothing_ends_at_once_and_is_told),
         SITE(a_folder_has_nobody_who_drains),
         SITE(a_record_that_moves_is_left_and_used_again),
+        SITE(a_native_name_is_claimed_when_its_object_stands),
+        SITE(a_native_object_goes_behind_its_name),
+        SITE(a_name_in_two_clusters_is_one_native_claim),
+        SITE(a_native_claim_waits_until_external_dns_has_ended),
+        SITE(a_native_name_outside_of_the_zones_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

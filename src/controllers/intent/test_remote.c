@@ -178,11 +178,11 @@ static void until_a_cluster_answers_its_names_wait(void **state)
     assert_string_equal(text_of_name("message"),
                         "cluster vendor/one has not been read yet: the condition Reachable of "
                         "EdgeCluster vendor.one says whether it can be");
-    site.failure = "connection refused";
+    site.silence = "connection refused";
     reconcile_site("dig");
     assert_string_equal(text_of_name("message"),
                         "cluster vendor/one cannot be read: connection refused");
-    site.failure = NULL;
+    site.silence = NULL;
     site.answer = WEB(",'ips':['198.51.100.7']");
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.7 300");
@@ -195,7 +195,7 @@ static void a_cluster_that_cannot_be_asked_takes_no_name_away(void **state)
     site.answer = WEB(",'ips':['198.51.100.7','2001:db8::7']");
     reconcile_site("dig");
     site.answer = NULL;
-    site.failure = "connection refused";
+    site.silence = "connection refused";
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.7 300; AAAA 2001:db8::7 300");
     assert_string_equal(text_of_name("state"), "Written");
@@ -224,11 +224,11 @@ static void targets_of_the_other_clusters_still_come_while_one_is_silent(void **
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.1 198.51.100.2 300");
     site.answer = NULL;
-    site.failure = "no route";
+    site.silence = "no route";
     put_cluster("two", ",{'dnsPublicAddress':'198.51.100.2,198.51.100.3'}");
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.1 198.51.100.2 198.51.100.3 300");
-    site.failure = NULL;
+    site.silence = NULL;
     site.answer = "{'services':[]}";
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.2 198.51.100.3 300");
@@ -260,13 +260,13 @@ static void addresses_that_are_held_stay_so_while_the_cluster_is_silent(void **s
     site.answer = "{'services':[]}";
     reconcile_site("dig");
     site.answer = NULL;
-    site.failure = "connection refused";
+    site.silence = "connection refused";
     site.now_ms += 7200 * 1000;
     reconcile_site("dig");
     assert_int_equal(site.writes, 0);
     assert_string_equal(text_of_name("state"), "Held");
     assert_string_equal(published(), "A 198.51.100.7 300");
-    site.failure = NULL;
+    site.silence = NULL;
     site.answer = "{'services':[]}";
     reconcile_site("dig");
     assert_string_equal(published(), "");

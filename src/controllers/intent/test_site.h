@@ -12,6 +12,7 @@
 #include "controllers/intent/intent_controller.h"
 #include "controllers/intent/model.h"
 #include "controllers/intent/publication.h"
+#include "dns/record.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -39,7 +40,12 @@ static struct site {
     struct decision decision;
     bool has_no_endpoints; // the server does not have the kind
     const char *answer;    // of all clusters that are asked, as JSON; NULL: they are silent
-    const char *failure;   // why they cannot be asked; NULL: they can
+    const char *silence;   // why they cannot be asked; NULL: they can
+    // What becomes of claims, and what became of those of the last decision.
+    enum receipt_state outcome;
+    const char *failure; // of the last attempt, or NULL
+    struct receipt *receipts;
+    size_t receipt_count;
 } site;
 
 static void model_wake(void *context, const struct object *object)
@@ -57,7 +63,7 @@ static void model_programmed(void *context, const struct object *object, int64_t
 static inline int open_site(void **state)
 {
     int code = set_up(state);
-    site = (struct site){.now_ms = BEGAN_S * 1000LL};
+    site = (struct site){.now_ms = BEGAN_S * 1000LL, .outcome = RECEIPT_SETTLED};
     site.model = intent_shared_model.make(NULL);
     return code;
 }
@@ -187,16 +193,52 @@ static inline const struct answer_view *list_answers(void)
     for (size_t i = 0; i < site.decision.question_count; i++) {
         struct error *why = arena_new_of(arena, struct error);
         answers[i].id = id_of_question(&site.decision.questions[i]);
-        answers[i].is_ok = !site.failure;
-        if (site.failure || site.answer)
+        answers[i].is_ok = !site.silence;
+        if (site.silence || site.answer)
             answers[i].answered_ms = site.now_ms;
         if (site.answer)
             answers[i].value = quote(arena, site.answer);
-        if (site.failure)
-            error_set(why, FAULT_AGAIN, "ServerUnreachable", "%s", site.failure);
-        answers[i].error = site.failure ? why : NULL;
+        if (site.silence)
+            error_set(why, FAULT_AGAIN, "ServerUnreachable", "%s", site.silence);
+        answers[i].error = site.silence ? why : NULL;
     }
     return answers;
+}
+
+static inline void take_claims(void)
+{
+    site.receipts = arena_new_array(arena, struct receipt, site.decision.claim_count + 1);
+    site.receipt_count = site.decision.claim_count;
+    for (size_t i = 0; i < site.decision.claim_count; i++) {
+        const struct claim_want *claim = &site.decision.claims[i];
+        struct receipt *receipt = &site.receipts[i];
+        *receipt = (struct receipt){.registry = claim->registry,
+                                    .type = claim->set.type,
+                                    .domain = claim->set.domain,
+                                    .subdomain = claim->set.subdomain,
+                                    .intent = claim->intent,
+                                    .state = claim->is_suspended ? RECEIPT_SUSPENDED : site.outcome,
+                                    .attempts = site.failure ? 1 : 0};
+        if (site.failure)
+            error_set(&receipt->error, FAULT_AGAIN, "ServerUnreachable", "%s", site.failure);
+    }
+}
+
+// "SET A www example.org 192.0.2.1; ..." of the last decision's claims.
+static inline const char *claimed(void)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < site.decision.claim_count; i++) {
+        const struct claim_want *claim = &site.decision.claims[i];
+        buffer_printf(&out, "%s%s%s %s %.*s %.*s", out.len ? "; " : "",
+                      claim->is_suspended ? "suspended " : "",
+                      claim->intent == CLAIM_SET ? "SET" : "REMOVE",
+                      record_type_name(claim->set.type), TEXT_ARGS(claim->set.subdomain),
+                      TEXT_ARGS(claim->set.domain));
+        for (size_t at = 0; at < claim->set.value_count; at++)
+            buffer_printf(&out, " %.*s", TEXT_ARGS(claim->set.values[at]));
+    }
+    return arena_copy(arena, out.at ? out.at : "", out.len);
 }
 
 // One decision on the publication.
@@ -216,11 +258,14 @@ static inline void decide_site(const char *name)
         .inputs = inputs,
         .answers = list_answers(),
         .answer_count = site.decision.question_count,
+        .receipts = site.receipts,
+        .receipt_count = site.receipt_count,
         .now_ms = site.now_ms,
         .is_leading = true,
     };
     site.decision = (struct decision){0};
     publication_decide(&snapshot, site.model, &site.decision);
+    take_claims();
 }
 
 // Carries decisions out until there is nothing left to do.
@@ -230,6 +275,7 @@ static inline void reconcile_site(const char *name)
     for (int round = 0; round < 8; round++) {
         size_t before = site.writes;
         size_t asked = site.decision.question_count;
+        size_t claims_before = site.receipt_count;
         struct site_object *subject = find_at_site(&dnspublication_kind, name);
         decide_site(name);
         bool is_new = site.decision.finalizer == FINALIZER_ADD && !subject->object->has_finalizer;
@@ -239,12 +285,14 @@ static inline void reconcile_site(const char *name)
         if (is_new)
             value_put(arena, subject->tree, "metadata.finalizers",
                       quote(arena, "['" INTENT_PUBLICATION_FINALIZER "']"));
+        bool is_claimed = site.receipt_count != claims_before;
+        bool is_asked = site.decision.question_count != asked;
         bool is_same = !site.decision.status ||
                        value_equal(value_find(subject->tree, "status"), site.decision.status);
         if (site.decision.status)
             value_set(subject->tree, TEXT("status"), value_copy(arena, site.decision.status));
         store_tree(subject);
-        if (!is_new && is_same && site.writes == before && site.decision.question_count == asked)
+        if (!is_new && !is_claimed && !is_asked && is_same && site.writes == before)
             return;
     }
     must(false); // the decisions do not come to an end
@@ -271,4 +319,78 @@ static inline const char *published(void)
         }
     }
     return arena_copy(arena, out.at ? out.at : "", out.len);
+}
+
+// ---- a usual project ----------------------------------------------------------------------------
+
+#define RECORD                                                                                     \
+    "'provider':'rfc2136','external-dns-parameters':{'rfc2136-host':'192.0.2.53',"                 \
+    "'rfc2136-insecure':true,'domain-filter':'example.org'%s}"
+
+static inline void put_record(const char *parameters, const char *more)
+{
+    put(&dnsupdaterecord_kind, "public",
+        arena_printf(arena, "'spec':{" RECORD "%s}",
+                     strstr(parameters, "rfc2136-zone")
+                         ? parameters
+                         : arena_printf(arena, ",'rfc2136-zone':'example.org'%s", parameters),
+                     more));
+}
+
+static inline void put_cluster(const char *pairs, const char *more)
+{
+    put(&edgecluster_kind, "vendor.one",
+        arena_printf(arena,
+                     "'spec':{'provider':'vendor','cluster':'one','kvPairs':[{'name':'a','kv':["
+                     "%s]}]%s}",
+                     pairs, more));
+}
+
+static inline void put_cloud(const char *load_balancer, const char *list)
+{
+    put(&logicalcloud_kind, "cloud",
+        arena_printf(arena,
+                     "'spec':{'clusterReferences':[{'name':'r','clusterProvider':'vendor',"
+                     "'cluster':'one'%s}],'kvPairs':[{'name':'dns-update-record-list','kv':[%s]}]}",
+                     load_balancer, list));
+}
+
+static inline void put_intent(const char *name, const char *more)
+{
+    put(&trafficgroupintent_kind, "traffic",
+        arena_printf(arena,
+                     "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'dig',"
+                     "'inbound':[{'name':'in','app':'front','appLabel':'app=front',"
+                     "'serviceName':'web','port':443,'protocol':'TCP','externalName':'%s',"
+                     "'externalSupport':true%s}]}",
+                     name, more));
+}
+
+static inline void put_publication(const char *more)
+{
+    struct site_object *there = find_at_site(&dnspublication_kind, "dig");
+    struct value *status = there ? value_find(there->tree, "status") : NULL;
+    struct value *finalizers = there ? value_at(there->tree, "metadata.finalizers", NULL) : NULL;
+    there = put(&dnspublication_kind, "dig",
+                arena_printf(arena,
+                             "'spec':{'compositeApp':'app','version':'v1',"
+                             "'deploymentIntentGroup':'dig','logicalCloud':'cloud',%s}",
+                             more));
+    if (status)
+        value_set(there->tree, TEXT("status"), status);
+    if (finalizers)
+        value_put(arena, there->tree, "metadata.finalizers", finalizers);
+    store_tree(there);
+}
+
+#define LISTED "{'one':'public'}"
+#define WANTED "'desired':'Instantiated'"
+
+static inline void put_usual(void)
+{
+    put_record("", "");
+    put_cluster("{'dnsPublicAddress':'198.51.100.7'}", "");
+    put_cloud("", LISTED);
+    put_intent("shop.example.org", "");
+    put_publication(WANTED);
 }

@@ -79,3 +79,9 @@ enum reason update_record_name_fault(struct arena *arena, const struct update_re
     *text = arena_copy_text(arena, err.text);
     return REASON_NAME_TOO_LONG_FOR_REGISTRY;
 }
+
+bool update_record_keeps_names(const struct update_record *record)
+{
+    struct text policy = update_record_text(record, PARAMETER_POLICY);
+    return text_is(policy, "upsert-only") || text_is(policy, "create-only");
+}

@@ -3,7 +3,7 @@
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
 #include "kinds/registry_name.h"
 
-// Which names external-dns publishes for a record.
+// Which names external-dns publishes for a record, and keeps.
 
 // Why it would leave out a record set of that name and type without a word: OUTSIDE_DOMAIN_FILTER
 // or NAME_TOO_LONG_FOR_REGISTRY, with what to tell people in *text (arena). NONE: it does not.
@@ -11,6 +11,9 @@ enum reason update_record_name_fault(struct arena *arena, const struct update_re
                                      struct text name, struct text type, const char **text);
 // How the names of its ownership records are made. The texts are borrowed from the record.
 struct registry_affix update_record_affix(const struct update_record *record);
+
+// Does its policy let names stay at the provider that nobody publishes any more?
+bool update_record_keeps_names(const struct update_record *record);
 
 // Is `narrow` the domain `wide`, or below it? A dot in front of either does not count.
 bool update_record_domain_covers(struct text wide, struct text narrow);
