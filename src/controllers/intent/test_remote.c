@@ -11,9 +11,8 @@
 
 #define SECRET ",'kubeconfigSecret':{'namespace':'clusters','name':'%s'}"
 #define WEB(members) "{'services':[{'name':'web'" members "}]}"
-#define WANTED "'desired':'Instantiated'"
 
-static void put_cluster(const char *name, const char *pairs)
+static void put_remote(const char *name, const char *pairs)
 {
     put(&edgecluster_kind, arena_printf(arena, "vendor.%s", name),
         arena_printf(arena,
@@ -22,7 +21,7 @@ static void put_cluster(const char *name, const char *pairs)
                      name, pairs, name));
 }
 
-static void put_publication(const char *more)
+static void publish(const char *more)
 {
     struct site_object *there = find_at_site(&dnspublication_kind, "dig");
     const struct value *status = there ? value_find(there->tree, "status") : NULL;
@@ -38,7 +37,7 @@ static void put_publication(const char *more)
     store_tree(there);
 }
 
-static void put_usual(const char *clusters)
+static void put_clouds(const char *clusters)
 {
     put(&dnsupdaterecord_kind, "public",
         "'spec':{'provider':'rfc2136','external-dns-parameters':{'rfc2136-host':'192.0.2.53',"
@@ -52,7 +51,7 @@ static void put_usual(const char *clusters)
         "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'dig','inbound':[{"
         "'name':'in','app':'front','appLabel':'app=front','serviceName':'web','port':443,"
         "'protocol':'TCP','externalName':'shop.example.org','externalSupport':true}]}");
-    put_publication(WANTED);
+    publish(WANTED);
 }
 
 #define REFERENCE(name) "{'name':'" name "','clusterProvider':'vendor','cluster':'" name "'}"
@@ -61,8 +60,8 @@ static void put_usual(const char *clusters)
 
 static void put_one(void)
 {
-    put_cluster("one", "");
-    put_usual(ONE);
+    put_remote("one", "");
+    put_clouds(ONE);
 }
 
 static const char *text_of_name(const char *key)
@@ -139,7 +138,7 @@ static void a_record_that_a_cluster_lists_has_its_local_addresses(void **state)
         put_one();
         put(&logicalcloud_kind, "cloud",
             "'spec':{'namespace':'apps','clusterReferences':[" ONE "]}");
-        put_cluster("one", "]},{'name':'dns-update-record-list','kv':[{'one':'public'}");
+        put_remote("one", "]},{'name':'dns-update-record-list','kv':[{'one':'public'}");
         site.answer = rows[i][0];
         reconcile_site("dig");
         assert_string_equal(published(), rows[i][1]);
@@ -151,8 +150,8 @@ static void a_record_that_a_cluster_lists_has_its_local_addresses(void **state)
 static void nobody_is_asked_where_an_address_is_written(void **state)
 {
     (void)state;
-    put_cluster("one", ",{'dnsPublicAddress':'198.51.100.1'}");
-    put_usual(ONE);
+    put_remote("one", ",{'dnsPublicAddress':'198.51.100.1'}");
+    put_clouds(ONE);
     reconcile_site("dig");
     assert_int_equal(site.decision.question_count, 0);
     assert_string_equal(published(), "A 198.51.100.1 300");
@@ -162,7 +161,7 @@ static void nobody_is_asked_for_a_publication_that_ends(void **state)
 {
     (void)state;
     put_one();
-    put_publication("'desired':'Terminated'");
+    publish("'desired':'Terminated'");
     reconcile_site("dig");
     assert_int_equal(site.decision.question_count, 0);
 }
@@ -217,15 +216,15 @@ static void after_a_restart_nothing_is_taken_away_before_there_is_an_answer(void
 static void targets_of_the_other_clusters_still_come_while_one_is_silent(void **state)
 {
     (void)state;
-    put_cluster("one", "");
-    put_cluster("two", ",{'dnsPublicAddress':'198.51.100.2'}");
-    put_usual(BOTH);
+    put_remote("one", "");
+    put_remote("two", ",{'dnsPublicAddress':'198.51.100.2'}");
+    put_clouds(BOTH);
     site.answer = WEB(",'ips':['198.51.100.1']");
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.1 198.51.100.2 300");
     site.answer = NULL;
     site.silence = "no route";
-    put_cluster("two", ",{'dnsPublicAddress':'198.51.100.2,198.51.100.3'}");
+    put_remote("two", ",{'dnsPublicAddress':'198.51.100.2,198.51.100.3'}");
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.1 198.51.100.2 198.51.100.3 300");
     site.silence = NULL;
@@ -238,7 +237,7 @@ static void the_last_addresses_are_held_when_the_cluster_says_that_there_are_non
 {
     (void)state;
     put_one();
-    put_publication(WANTED ",'holdDown':'1h'");
+    publish(WANTED ",'holdDown':'1h'");
     site.answer = WEB(",'ips':['198.51.100.7']");
     reconcile_site("dig");
     site.answer = "{'services':[]}";
@@ -254,7 +253,7 @@ static void addresses_that_are_held_stay_so_while_the_cluster_is_silent(void **s
 {
     (void)state;
     put_one();
-    put_publication(WANTED ",'holdDown':'1h'");
+    publish(WANTED ",'holdDown':'1h'");
     site.answer = WEB(",'ips':['198.51.100.7']");
     reconcile_site("dig");
     site.answer = "{'services':[]}";
