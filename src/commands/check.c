@@ -149,6 +149,7 @@ static void check_identity(struct check *check, const struct document *document)
     const struct object_ref_key key = {document->kind, document->namespace_, document->name};
     struct spot place = place_in(document->tree, "metadata.name", check->path);
     const struct spot *first = check_set_add_object(&check->set, &key, place);
+    check_set_claim(&check->set, &key, document->tree, check->path, NULL, &check->report);
     if (first)
         report_add(&check->report, REPORT_ERROR, place,
                    "metadata.name: %s %.*s stands in %s:%u:%u already; rename or remove one",

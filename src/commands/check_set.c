@@ -8,7 +8,7 @@
 #include "base/must.h"
 #include "store/folder/name.h"
 
-enum { NEAREST_NAMES_MAX = 256 };
+enum { NEAREST_NAMES_MAX = 256, SHOWN_OCTETS_MAX = 128 };
 
 // Which fields name other objects.
 static const struct reference_field {
@@ -66,16 +66,23 @@ static const struct known *find(const struct check_set *set, const char *key)
     return &set->items[id];
 }
 
-static const struct spot *file(struct check_set *set, struct known known)
+// What stood under that key before, or NULL: then it is filed.
+static const struct known *file_known(struct check_set *set, struct known known)
 {
     const struct known *old = find(set, known.key);
     if (old)
-        return &old->place;
+        return old;
     known.key = arena_copy_text(set->arena, known.key);
     mem_reserve(&set->items, &set->capacity, set->count + 1);
     set->items[set->count] = known;
     table_add(&set->table, hash_key(known.key), (uint32_t)set->count++);
     return NULL;
+}
+
+static const struct spot *file(struct check_set *set, struct known known)
+{
+    const struct known *old = file_known(set, known);
+    return old ? &old->place : NULL;
 }
 
 const struct spot *check_set_file(struct check_set *set, const char *key, struct spot place)
@@ -95,8 +102,46 @@ const struct spot *check_set_add_object(struct check_set *set, const struct obje
     AUTO_BUFFER key = {0};
     write_object_key(&key, object);
     const char *name = arena_copy(set->arena, object->name.at, object->name.len);
-    return file(set, (struct known){key.at, place, object->kind, name});
+    return file(set, (struct known){key.at, place, object->kind, name, NULL});
 }
+
+// ---- what must stand alone ----------------------------------------------------------------------
+
+static void report_claimed(struct report *report, struct spot place,
+                           const struct object_ref_key *object, const struct kind_claim *claim,
+                           const struct known *first)
+{
+    AUTO_BUFFER value = {0};
+    text_clean(&value, claim->value, SHOWN_OCTETS_MAX);
+    report_add(report, REPORT_ERROR, place, "%s: %s %s is that of %s %s in %s:%u:%u already; %s",
+               claim->path, claim->what, value.at, object->kind->name, first->holder,
+               first->place.path, first->place.line, first->place.column, claim->advice);
+}
+
+bool check_set_claim(struct check_set *set, const struct object_ref_key *object,
+                     const struct value *tree, const char *path, const struct kind_claim *claim,
+                     struct report *report)
+{
+    struct kind_claim own;
+    const struct kind *kind = object->kind;
+    if (!claim && (!kind->find_claim || !kind->find_claim(set->arena, tree, &own)))
+        return true;
+    if (!claim)
+        claim = &own;
+    const char *key = arena_printf(set->arena, "claim %s.%s %.*s", kind->plural, kind->group,
+                                   TEXT_ARGS(claim->value));
+    const char *holder = arena_printf(set->arena, "%.*s%s%.*s", TEXT_ARGS(object->namespace_),
+                                      object->namespace_.len ? "/" : "", TEXT_ARGS(object->name));
+    struct spot place = place_in(tree, claim->path, path);
+    const struct known *first =
+        file_known(set, (struct known){.key = key, .place = place, .holder = holder});
+    if (!first || !strcmp(first->holder, holder))
+        return true;
+    report_claimed(report, place, object, claim, first);
+    return false;
+}
+
+// ---- short keys ---------------------------------------------------------------------------------
 
 static void write_short_key(struct buffer *out, struct text namespace_, struct text name,
                             struct text key)

@@ -13,6 +13,7 @@ struct known {
     struct spot place;
     const struct kind *kind; // of an object; else NULL
     const char *name;
+    const char *holder; // "namespace/name" of an object that claims the key; else NULL
 };
 
 struct reference {
@@ -42,6 +43,12 @@ void check_set_done(struct check_set *set);
 const struct spot *check_set_file(struct check_set *set, const char *key, struct spot place);
 const struct spot *check_set_add_object(struct check_set *set, const struct object_ref_key *object,
                                         struct spot place);
+// Files what the object has for itself alone by its kind, or by `claim` where that is not NULL.
+// False: another object of the kind claims the same; then it is reported as an error that names
+// that one.
+bool check_set_claim(struct check_set *set, const struct object_ref_key *object,
+                     const struct value *tree, const char *path, const struct kind_claim *claim,
+                     struct report *report);
 // Key of a Secret whose value is short.
 void check_set_add_short_key(struct check_set *set, struct text namespace_, struct text name,
                              struct text key, struct spot place);

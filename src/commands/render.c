@@ -96,6 +96,12 @@ static struct text namespace_of(const struct value *tree)
     return given.len ? given : TEXT("default");
 }
 
+static struct object_ref_key key_of(const struct value *tree)
+{
+    return (struct object_ref_key){&dnsupdaterecord_kind, namespace_of(tree),
+                                   value_text_at(tree, "metadata.name")};
+}
+
 // EMCO's name of the project stands on its Namespace; without one it is that of the Namespace.
 static struct text project_of(const struct rendering *rendering, struct text namespace_)
 {
@@ -129,10 +135,9 @@ static const struct external_dns_pinned *pinned_of(struct rendering *rendering,
 {
     struct external_dns_pinned *made = arena_new_of(rendering->arena, struct external_dns_pinned);
     struct text owner = text_of(option_text(rendering->invocation, "owner-id"));
-    struct text given = update_record_text(record, PARAMETER_TXT_OWNER_ID);
     if (record->has_pinned)
         return &record->pinned;
-    if (!owner.len && !record->adopt_owner.len && (!given.len || text_is(given, "default"))) {
+    if (!owner.len && !update_record_owner(record).len) {
         report_add(&rendering->report, REPORT_ERROR, found->place,
                    "spec.external-dns-parameters.txt-owner-id: is made of the owner id of the "
                    "installation: give that with --owner-id");
@@ -140,6 +145,28 @@ static const struct external_dns_pinned *pinned_of(struct rendering *rendering,
     }
     external_dns_pinned_make(rendering->arena, record, input->minor, input->project, owner, made);
     return made;
+}
+
+// Also of a record that is left out, for it stands among the manifests as well.
+static bool claim_given_owner(struct rendering *rendering, const struct found *found)
+{
+    const struct object_ref_key key = key_of(found->tree);
+    return check_set_claim(rendering->files.set, &key, found->tree, found->place.path, NULL,
+                           &rendering->report);
+}
+
+static bool claim_made_owner(struct rendering *rendering, const struct found *found,
+                             const struct external_dns_pinned *pinned)
+{
+    const struct object_ref_key key = key_of(found->tree);
+    const struct kind_claim claim = {
+        .value = pinned->owner_id,
+        .path = "spec.external-dns-parameters.txt-owner-id",
+        .what = "owner id",
+        .advice = "it is made for this record alone, so take it out of the other one",
+    };
+    return check_set_claim(rendering->files.set, &key, found->tree, found->place.path, &claim,
+                           &rendering->report);
 }
 
 static void write_objects(const struct external_dns_workload *workload, struct buffer *out)
@@ -158,7 +185,8 @@ static void render(struct rendering *rendering, const struct found *found, struc
     struct update_record record;
     struct external_dns_start start;
     struct findings ignored = {.arena = rendering->arena};
-    if (!is_sound(rendering, found))
+    bool is_alone = claim_given_owner(rendering, found);
+    if (!is_sound(rendering, found) || !is_alone)
         return;
     update_record_decode(rendering->arena, found->tree, &ignored, &record);
     struct external_dns_input input = {.record = &record,
@@ -170,7 +198,7 @@ static void render(struct rendering *rendering, const struct found *found, struc
                    "spec.image: neither this nor --external-dns-image names an image, so the "
                    "Deployment has none");
     input.pinned = pinned_of(rendering, found, &record, &input);
-    if (!input.pinned)
+    if (!input.pinned || !claim_made_owner(rendering, found, input.pinned))
         return;
     external_dns_start_make(rendering->arena, &input, &start);
     const struct external_dns_workload workload = {

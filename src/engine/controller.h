@@ -243,6 +243,7 @@ struct snapshot {
     const struct server_view *servers;
     size_t server_count;
     bool is_leading;
+    bool runs_workloads; // where objects live, what Deployments and their like ask for is run
     const char
         *owner_id;      // the mark of what this installation writes elsewhere; NULL: not known yet
     int64_t now_ms;     // Unix

@@ -18,3 +18,23 @@ bool provider_refuse_key(struct error *err, const char *key)
         snprintf(err->reason, sizeof err->reason, "%s", INVALID_CONFIGURATION);
     return false;
 }
+
+void provider_refuse_changes(struct job *job, const char *text)
+{
+    struct error *err = arena_new_of(job->arena, struct error);
+    error_set(err, FAULT_SPEC, "", "%s", text);
+    for (size_t i = 0; i < job->change_count; i++)
+        job->changes[i].outcome = (struct outcome){.error = err};
+}
+
+bool provider_question_address(const struct job *job, struct hostport *out, struct error *err)
+{
+    struct hostport server;
+    struct text text = value_text_at(job->about, "address");
+    if (!hostport_parse(&server, text, 0, false, err))
+        return error_prefix(err, "question %s: address: ", job->question);
+    if (!*server.host || !server.port)
+        return error_set(err, FAULT_SPEC, "", "question %s: address: write IP:port", job->question);
+    *out = server;
+    return true;
+}

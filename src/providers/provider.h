@@ -215,3 +215,8 @@ const struct provider *provider_find(const char *name);
 // What was said of a value, with the key that it stands under before it and that reason in place of
 // its own. Always false.
 bool provider_refuse_key(struct error *err, const char *key);
+
+// For providers that can only be asked. Refuses all changes of a job with that text.
+void provider_refuse_changes(struct job *job, const char *text);
+// The "IP:port" that a question is about, as its `address`.
+bool provider_question_address(const struct job *job, struct hostport *out, struct error *err);

@@ -563,7 +563,9 @@ struct store *dry_new(const struct world *world, struct store *below,
 {
     struct dry *dry = mem_new_of(struct dry);
     *dry = (struct dry){
-        .store = {.ops = &dry_ops, .cache = below->cache}, .below = below, .loop = world->loop};
+        .store = {.ops = &dry_ops, .cache = below->cache, .runs_workloads = below->runs_workloads},
+        .below = below,
+        .loop = world->loop};
     dry->waiter = *waiter;
     dry->arena = arena_new();
     dry->by_name = (struct table){.ops = &made_ops, .context = dry};

@@ -166,6 +166,7 @@ struct store {
     const struct store_ops *ops;
     struct cache *cache; // owned by the store; read by the engine while it fills a snapshot
     int64_t debounce_ms; // how long nothing must have come before a batch ends
+    bool runs_workloads; // what Deployments and their like ask for is run; else they are only kept
 };
 
 // What a store has to know of a kind beside its table.

@@ -1,6 +1,6 @@
 #include "base/must.h"
-#include "providers/coredns/sample.h"
 #include "providers/coredns/scrape.h"
+#include "providers/sample.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len);
 

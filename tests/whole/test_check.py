@@ -180,6 +180,48 @@ def test_object_that_stands_twice_names_the_other_place(tmp_path):
         "remove one"])
 
 
+def update_record(name, namespace, parameters="", more="", annotations=""):
+    return (HEAD + "kind: DNSUpdateRecord\n"
+            f"metadata:\n  name: {name}\n  namespace: {namespace}\n{annotations}"
+            "spec:\n  provider: aws\n" + more +
+            "  external-dns-parameters:\n    domain-filter: example.org\n" + parameters)
+
+
+OWNER_PLACES = {
+    "parameter": {"parameters": "    txt-owner-id: mine\n"},
+    "adopted": {"more": "  adoptOwner: mine\n"},
+    "pinned": {"annotations": f"  annotations:\n    {GROUP}/pinned: '"
+               '{"txt-owner-id":"mine","txt-prefix":"","annotation-prefix":"a.example/"}\'\n'},
+}
+
+
+@pytest.mark.parametrize("first, second, place", [
+    ("parameter", "parameter", "b.yaml:10:5: spec.external-dns-parameters.txt-owner-id"),
+    ("parameter", "adopted", "b.yaml:8:3: spec.adoptOwner"),
+    ("adopted", "pinned", f"b.yaml:7:5: metadata.annotations[{GROUP}/pinned]"),
+    ("pinned", "parameter", "b.yaml:10:5: spec.external-dns-parameters.txt-owner-id"),
+])
+def test_two_update_records_of_one_owner_id_are_refused(tmp_path, first, second, place):
+    write(tmp_path, "a.yaml", update_record("one", "shop", **OWNER_PLACES[first]))
+    write(tmp_path, "b.yaml", update_record("two", "other", **OWNER_PLACES[second])
+          .replace("provider: aws", "provider: aws-sd"))
+    status, lines, _ = check(tmp_path)
+    assert status == 1
+    errors = [line for line in lines if "warning:" not in line]
+    assert len(errors) == 1
+    assert errors[0].startswith(f"{place}: owner id mine is that of DNSUpdateRecord shop/one in "
+                                "./a.yaml:")
+
+
+def test_update_records_whose_owner_ids_are_made_are_two(tmp_path):
+    write(tmp_path, "a.yaml", update_record("one", "shop", "    txt-owner-id: default\n"))
+    write(tmp_path, "b.yaml", update_record("two", "shop"))
+    write(tmp_path, "c.yaml", update_record("two", "shop", "    txt-owner-id: mine\n"))
+    status, lines, _ = check(tmp_path)
+    assert status == 1
+    assert [line for line in lines if "owner id" in line] == []
+
+
 def test_same_name_in_two_namespaces_is_two_objects(tmp_path):
     write(tmp_path, "class.yaml", GOOD)
     text = record_text("web", "A", "www", ["192.0.2.1"])

@@ -263,6 +263,7 @@ def test_services_count_where_nodes_are_forbidden(project, new_server):
     project.wait_targets("198.51.100.7")
     project.wait_pending("the Nodes of cluster vendor/one cannot be read: HTTP 403", "ports")
     server.nodes_failure = None
+    project.restart()
     project.wait_targets("203.0.113.5", service="ports")
     server.nodes_failure = 403, "nodes is forbidden"
     project.restart()

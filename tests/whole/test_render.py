@@ -122,6 +122,29 @@ def test_without_an_owner_id_no_mark_is_made_up():
     assert "--owner-id" in err
 
 
+def test_two_records_of_one_owner_id_are_not_both_printed():
+    first = RECORD.replace("domain-filter: example.org", "domain-filter: a.org, txt-owner-id: mine")
+    second = RECORD.replace("name: public-dns", "name: other").replace(
+        "provider: coredns", "provider: coredns\n  adoptOwner: mine")
+    code, documents, err = render("-", *OWNER, text=f"{first}---{second}")
+    assert code == 1
+    assert len(documents) == 4
+    assert "spec.adoptOwner: owner id mine is that of DNSUpdateRecord shop/public-dns in" in err
+
+
+def test_a_made_owner_id_that_another_record_gives_is_refused():
+    made = next(argument.removeprefix("--txt-owner-id=")
+                for argument in container_of(render("-", *OWNER, text=RECORD)[1])["args"]
+                if argument.startswith("--txt-owner-id="))
+    copy = RECORD.replace("name: public-dns", "name: copy").replace(
+        "provider: coredns", f"provider: coredns\n  adoptOwner: {made}")
+    for text in (f"{RECORD}---{copy}", f"{copy}---{RECORD}"):
+        code, documents, err = render("-", *OWNER, text=text)
+        assert code == 1
+        assert len(documents) == 4
+        assert f"owner id {made} is that of DNSUpdateRecord shop/" in err
+
+
 def test_what_cannot_be_rendered_says_what_to_do():
     assert render()[0] == 2
     assert "no DNSUpdateRecord" in render("-", text="apiVersion: v1\nkind: List\nitems: []\n")[2]

@@ -42,7 +42,9 @@ static struct value *read_their_spec(struct reconcile *reconcile)
     if (!theirs)
         return NULL;
     deployment_unpack(object_spec(theirs), &deployment);
-    return deployment.image.len ? read_tree(reconcile, deployment.pod) : NULL;
+    return deployment.image.len
+               ? value_at(read_tree(reconcile, deployment.spec), "template.spec", NULL)
+               : NULL;
 }
 
 static void use_copy(struct reconcile *reconcile, struct value *config_map)

@@ -29,6 +29,7 @@ static const char *object_name_of(const struct cluster_view *view)
     return edgecluster_object_name(view->reader->arena, reference->provider, reference->cluster);
 }
 
+// It is asked at once when it has come into reach.
 static struct question question_of(const struct cluster_view *view)
 {
     struct arena *arena = view->reader->arena;
@@ -39,6 +40,7 @@ static struct question question_of(const struct cluster_view *view)
         .name = "addresses",
         .about = about,
         .good_for_ms = ANSWER_MS,
+        .epoch = view->cluster->reach,
     };
 }
 

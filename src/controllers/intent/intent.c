@@ -4,6 +4,7 @@
 #include "controllers/intent/model.h"
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
+#include "controllers/intent/update_record.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -158,7 +159,7 @@ static bool check_version(const char *const *items, struct error *err)
                      EXTERNAL_DNS_OLDEST);
 }
 
-static const struct controller_setting settings[] = {
+const struct controller_setting intent_setting_rows[INTENT_SETTINGS] = {
     {.name = "external-dns-version",
      .type = SETTING_TEXT,
      .fallback = EXTERNAL_DNS_VERSION,
@@ -175,6 +176,7 @@ static const struct controller_setting settings[] = {
 };
 
 static const struct dependency dependencies[] = {
+    {.type = BRINGS_CONTROLLER, .controller = &update_record_controller},
     {.type = BRINGS_CONTROLLER, .controller = &edge_cluster_controller},
     {.type = DEPENDS_END},
 };
@@ -191,8 +193,8 @@ const struct controller intent_controller = {
     .dependencies = dependencies,
     .reads_own_writes = true,
     .rights = rights,
-    .settings = settings,
-    .setting_count = COUNT_OF(settings),
+    .settings = intent_setting_rows,
+    .setting_count = INTENT_SETTINGS,
     .settings_size = sizeof(struct intent_settings),
     .metrics = &intent_names_metric,
     .metric_count = 1,

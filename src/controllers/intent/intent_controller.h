@@ -14,3 +14,6 @@ struct intent_settings {
 };
 // In force when the snapshot brings no settings.
 extern const struct intent_settings intent_defaults;
+// The rows of both controllers.
+enum { INTENT_SETTINGS = 2 };
+extern const struct controller_setting intent_setting_rows[INTENT_SETTINGS];

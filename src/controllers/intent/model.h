@@ -64,6 +64,7 @@ struct record_user {
     struct text version;
     struct text group;
     size_t names;
+    bool is_written;  // names of it may stand at the record's provider
     bool is_draining; // its names go, and that is not proven yet
 };
 struct record_view {

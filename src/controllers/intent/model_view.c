@@ -12,12 +12,8 @@ uint64_t model_owner_key(const struct object *object)
     struct update_record record;
     CLEANUP(arena) struct arena *arena = arena_new();
     update_record_unpack(arena, object_spec(object), &record);
-    struct text owner = record.has_pinned ? record.pinned.owner_id
-                        : record.adopt_owner.len
-                            ? record.adopt_owner
-                            : update_record_text(&record, PARAMETER_TXT_OWNER_ID);
-    bool is_made = !record.has_pinned && !record.adopt_owner.len && text_is(owner, "default");
-    return is_made || !owner.len ? 0 : hash_octets(owner.at, owner.len);
+    struct text owner = update_record_owner(&record);
+    return owner.len ? hash_octets(owner.at, owner.len) : 0;
 }
 
 static bool is_shared(const struct plan *a, const struct plan *b)
@@ -78,6 +74,7 @@ static struct record_user make_user(struct model_reader *reader, const struct pl
         .version = publication.coordinates.version,
         .group = publication.coordinates.group,
         .names = used->names,
+        .is_written = used->is_written,
         .is_draining = used->is_draining,
     };
 }

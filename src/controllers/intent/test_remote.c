@@ -86,6 +86,21 @@ static void a_cluster_is_asked_about_the_namespace_of_the_logical_cloud(void **s
     assert_int_equal(question->good_for_ms, 15000);
 }
 
+static void a_cluster_that_comes_into_reach_is_asked_at_once(void **state)
+{
+    (void)state;
+    put_one();
+    reconcile_site("dig");
+    uint64_t epoch = site.decision.questions[0].epoch;
+    struct site_object *cluster = find_at_site(&edgecluster_kind, "vendor.one");
+    value_set(cluster->tree, TEXT("status"),
+              quote(arena, "{'conditions':[{'type':'Reachable','status':'True','reason':"
+                           "'Reachable','lastTransitionTime':'2025-12-30T10:30:00Z'}]}"));
+    store_tree(cluster);
+    reconcile_site("dig");
+    assert_int_not_equal(site.decision.questions[0].epoch, epoch);
+}
+
 static void what_it_answers_counts_as_objects_of_our_own_cluster_do(void **state)
 {
     static const struct {
@@ -277,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SITE(a_cluster_is_asked_about_the_namespace_of_the_logical_cloud),
+        SITE(a_cluster_that_comes_into_reach_is_asked_at_once),
         SITE(what_it_answers_counts_as_objects_of_our_own_cluster_do),
         SITE(a_record_that_a_cluster_lists_has_its_local_addresses),
         SITE(nobody_is_asked_where_an_address_is_written),

@@ -1,5 +1,6 @@
 #include "kinds/deployment/deployment_kind.h"
 
+#include "base/labels.h"
 #include "kinds/group.h"
 #include "kinds/pod_spec.h"
 #include "kinds/tree_body.h"
@@ -20,9 +21,10 @@ static const struct number {
 
 static void pack_spec(const struct value *object, struct pack_writer *out)
 {
-    const struct value *pods = value_at(object, "spec.template.spec", NULL);
-    pack_text(out, pod_spec_image(pods, DEPLOYMENT_CONTAINER));
-    tree_pack(out, pods);
+    labels_pack(object, out);
+    pack_text(out,
+              pod_spec_image(value_at(object, "spec.template.spec", NULL), DEPLOYMENT_CONTAINER));
+    tree_pack(out, value_find(object, "spec"));
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         pack_signed(out, value_int_at(object, numbers[i].path, numbers[i].fallback));
     text_map_pack_of(out, value_at(object, "metadata.annotations", NULL), DNS_GROUP);
@@ -30,8 +32,9 @@ static void pack_spec(const struct value *object, struct pack_writer *out)
 
 static void unpack_fixed(struct pack_reader *in, struct deployment *out)
 {
+    labels_skip(in);
     *out = (struct deployment){.image = unpack_text(in)};
-    out->pod = unpack_text(in);
+    out->spec = unpack_text(in);
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         *(int64_t *)((char *)out + numbers[i].offset) = unpack_signed(in);
 }
@@ -62,4 +65,5 @@ const struct kind deployment_kind = {
     .has_their_status = true,
     .doc = "A number of pods that are alike.",
     .pack_spec = pack_spec,
+    .keeps_labels = true,
 };

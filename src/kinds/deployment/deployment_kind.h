@@ -4,14 +4,15 @@
 #include "base/memory.h"
 #include "kinds/text_map.h"
 
-// Deployment (apps/v1), as far as it runs CoreDNS: what its pods are, and how many are up to date.
+// Deployment (apps/v1): what its pods are, and how many are up to date. The body begins with its
+// labels.
 extern const struct kind deployment_kind;
 
 #define DEPLOYMENT_CONTAINER "coredns"
 
 struct deployment {
     struct text image; // of the container DEPLOYMENT_CONTAINER, or else of the first
-    struct text pod;   // spec.template.spec as JSON; absent: there is none
+    struct text spec;  // as JSON; absent: there is none
     int64_t wanted;    // spec.replicas; 1 where it is absent, as an API server has it
     int64_t generation;
     int64_t observed_generation; // that which the numbers below are about; 0: none yet

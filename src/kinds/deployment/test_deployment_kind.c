@@ -7,23 +7,27 @@
 
 #include <cmocka.h>
 
+#include "base/labels.h"
 #include "kinds/test_arena.h"
 
-static void image_pod_and_numbers_are_kept(void **state)
+static void labels_image_spec_and_numbers_are_kept(void **state)
 {
     struct deployment deployment;
     (void)state;
     struct text body = spec_body_of(
         &deployment_kind,
-        "{'metadata':{'generation':6},'spec':{'replicas':2,'template':{'spec':{'containers':["
+        "{'metadata':{'generation':6,'labels':{'a':'b'}},'spec':{'replicas':2,'template':{'spec':{'"
+        "containers':["
         "{'name':'sidecar','image':'s:1'},{'name':'coredns','image':'coredns:1.10.1'}]}}},"
         "'status':{'observedGeneration':5,'replicas':4,'updatedReplicas':3,'availableReplicas':1}"
         "}");
     deployment_unpack(body, &deployment);
     assert_true(text_is(deployment.image, "coredns:1.10.1"));
-    assert_true(text_is(deployment.pod,
-                        quote_text(arena, "{'containers':[{'name':'sidecar','image':'s:1'},"
-                                          "{'name':'coredns','image':'coredns:1.10.1'}]}")));
+    assert_true(labels_match("a=b", body));
+    assert_true(text_is(deployment.spec,
+                        quote_text(arena, "{'replicas':2,'template':{'spec':{'containers':["
+                                          "{'name':'sidecar','image':'s:1'},"
+                                          "{'name':'coredns','image':'coredns:1.10.1'}]}}}")));
     assert_int_equal(deployment.wanted, 2);
     assert_int_equal(deployment.generation, 6);
     assert_int_equal(deployment.observed_generation, 5);
@@ -38,7 +42,6 @@ static void absent_replicas_are_one(void **state)
     (void)state;
     deployment_unpack(spec_body_of(&deployment_kind, "{'spec':{'template':{}}}"), &deployment);
     assert_null(deployment.image.at);
-    assert_null(deployment.pod.at);
     assert_int_equal(deployment.wanted, 1);
     assert_int_equal(deployment.replicas, 0);
     deployment_unpack(spec_body_of(&deployment_kind, "{'spec':{'replicas':0}}"), &deployment);
@@ -61,7 +64,7 @@ static void annotations_of_our_group_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(image_pod_and_numbers_are_kept),
+        UNIT(labels_image_spec_and_numbers_are_kept),
         UNIT(absent_replicas_are_one),
         UNIT(annotations_of_our_group_are_kept),
     };

@@ -29,7 +29,8 @@ struct external_dns_pinned {
     struct text txt_prefix; // empty: none
     struct text annotation_prefix;
 };
-// Reads the annotation's JSON; false: it is not ours, or broken.
+// Reads the annotation's JSON; false: it is not ours, or broken. All three are there, and only the
+// prefix of ownership records may be empty.
 bool external_dns_pinned_read(struct arena *arena, struct text json,
                               struct external_dns_pinned *out);
 // The annotation's text (arena).
@@ -79,6 +80,7 @@ struct update_record {
     const struct value *account_annotations;
     bool may_move;
     bool may_abandon;
+    bool has_broken_pin; // the annotation is there and cannot be read
     bool has_pinned;
     struct external_dns_pinned pinned;
 };
@@ -101,6 +103,9 @@ unsigned update_record_minor(const struct update_record *record, struct text fal
 struct text update_record_text(const struct update_record *record, enum external_dns_id id);
 // A boolean parameter, also one that is written as a text.
 bool update_record_bool(const struct update_record *record, enum external_dns_id id, bool fallback);
+// The owner id that the record has by itself: the pinned one, that of adoptOwner, or txt-owner-id.
+// Absent: one of its own is made for it.
+struct text update_record_owner(const struct update_record *record);
 // The entry of secretRefs with that target, or NULL.
 const struct update_record_ref *update_record_find_ref(const struct update_record *record,
                                                        struct text target);

@@ -82,7 +82,7 @@ static const char *join_choices(struct arena *arena, const struct external_dns_p
     return arena_copy(arena, joined.at, joined.len);
 }
 
-static const char *fault_of_text(const struct external_dns_parameter *row, struct text text)
+const char *parameter_fault(const struct external_dns_parameter *row, struct text text)
 {
     const char *fault = external_dns_check_plain(text);
     return !fault && text.len && row->check ? row->check(text) : fault;
@@ -100,7 +100,7 @@ static void check_text(const struct check_run *run, enum external_dns_id id, str
         parameter_error(run, id, "must have at most %lld octets, has %zu", (long long)row->max,
                         text.len);
     else
-        fault = fault_of_text(row, text);
+        fault = parameter_fault(row, text);
     if (fault && row->form == FORM_SECRET)
         parameter_error(run, id, "%s", fault);
     else if (fault)
@@ -169,17 +169,7 @@ void update_record_check(const struct update_record *record, unsigned minor,
     check_parameters(&run);
     check_combinations(&run);
     check_surroundings(&run);
-}
-
-static void check_pinned(const struct value *object, const struct update_record *record,
-                         struct findings *findings)
-{
-    const struct value *annotations = value_at(object, "metadata.annotations", NULL);
-    static const char path[] = "metadata.annotations[" PINNED_ANNOTATION "]";
-    if (value_text(value_find(annotations, PINNED_ANNOTATION)).len && !record->has_pinned)
-        findings_add_at(findings, FINDING_ERROR, path,
-                        "must be JSON with txt-owner-id, txt-prefix and annotation-prefix: it "
-                        "says what owns the records, so put it back as it was");
+    check_pinned(&run);
 }
 
 void update_record_validate(const struct value *object, struct findings *findings)
@@ -187,8 +177,26 @@ void update_record_validate(const struct value *object, struct findings *finding
     struct update_record record;
     emco_check_name(object, NULL, 0, findings);
     update_record_decode(findings->arena, object, findings, &record);
-    check_pinned(object, &record, findings);
     update_record_check(&record, update_record_minor(&record, (struct text){0}), findings);
+}
+
+// Of one that is made only the process knows, whose own owner id it is made of.
+bool update_record_find_claim(struct arena *arena, const struct value *object,
+                              struct kind_claim *out)
+{
+    struct update_record record;
+    struct findings ignored = {.arena = arena};
+    update_record_decode(arena, object, &ignored, &record);
+    const char *parameter = record.paths[PARAMETER_TXT_OWNER_ID];
+    *out = (struct kind_claim){
+        .value = update_record_owner(&record),
+        .path = record.has_pinned        ? "metadata.annotations[" PINNED_ANNOTATION "]"
+                : record.adopt_owner.len ? "spec.adoptOwner"
+                                         : parameter,
+        .what = "owner id",
+        .advice = "external-dns of one would remove the records of the other, so give each its own",
+    };
+    return out->value.len;
 }
 
 // Such a secret is looked for in every element of oneOf, taken or not.
@@ -198,6 +206,9 @@ bool update_record_has_secret(const struct value *object)
     const struct value *parameters = value_at(object, "spec.external-dns-parameters", NULL);
     value_each (element, value_list_at(parameters, "oneOf"))
         if (value_find(element, name))
+            return true;
+    value_each (pair, value_list_at(object, "spec.env"))
+        if (update_record_env_has_secret(value_text_at(pair, "name"), value_text_at(pair, "value")))
             return true;
     return value_find(parameters, name);
 }

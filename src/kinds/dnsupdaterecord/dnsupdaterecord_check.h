@@ -18,6 +18,12 @@ void parameter_error(const struct check_run *run, enum external_dns_id id, const
 void parameter_warning(const struct check_run *run, enum external_dns_id id, const char *format,
                        ...) __attribute__((format(printf, 3, 4)));
 
+// What is wrong with the characters of such a parameter's text ("must begin with arn:"), or NULL.
+const char *parameter_fault(const struct external_dns_parameter *row, struct text text);
+
+// Do the URLs of a variable hold a password? No URL of etcd has an @ otherwise.
+bool update_record_env_has_secret(struct text name, struct text value);
+
 // A text of the object fit to be shown (arena).
 const char *check_shown(const struct check_run *run, struct text text);
 
@@ -27,3 +33,5 @@ void check_parameters(const struct check_run *run);
 void check_combinations(const struct check_run *run);
 // What stands beside the parameters.
 void check_surroundings(const struct check_run *run);
+// What the annotation keeps, and where the record asks for something else now.
+void check_pinned(const struct check_run *run);

@@ -191,10 +191,11 @@ static void take_annotations(struct arena *arena, const struct value *object,
                              struct update_record *out)
 {
     const struct value *all = value_at(object, "metadata.annotations", NULL);
-    struct text pinned = value_text(value_find(all, PINNED_ANNOTATION));
+    const struct value *pinned = value_find(all, PINNED_ANNOTATION);
     out->may_move = text_is(value_text(value_find(all, MOVE_ANNOTATION)), "drain");
     out->may_abandon = text_is(value_text(value_find(all, ABANDON_ANNOTATION)), "true");
-    out->has_pinned = pinned.len && external_dns_pinned_read(arena, pinned, &out->pinned);
+    out->has_pinned = pinned && external_dns_pinned_read(arena, value_text(pinned), &out->pinned);
+    out->has_broken_pin = pinned && !out->has_pinned;
 }
 
 void update_record_decode(struct arena *arena, const struct value *object,
@@ -246,6 +247,16 @@ bool update_record_bool(const struct update_record *record, enum external_dns_id
     if (value && value->type == VALUE_TEXT)
         return !text_is(value->text, "false");
     return value ? value->boolean : fallback;
+}
+
+struct text update_record_owner(const struct update_record *record)
+{
+    struct text given = update_record_text(record, PARAMETER_TXT_OWNER_ID);
+    if (record->has_pinned)
+        return record->pinned.owner_id;
+    if (record->adopt_owner.len)
+        return record->adopt_owner;
+    return text_is(given, "default") ? (struct text){0} : given;
 }
 
 const struct update_record_ref *update_record_find_ref(const struct update_record *record,

@@ -5,10 +5,11 @@ const char *const update_record_condition_types[] = {
 
 // ---- writing ------------------------------------------------------------------------------------
 
+// What there is nothing of stands as null, which removes it.
 static void put_text(struct arena *arena, struct value *map, const char *key, struct text text)
 {
-    if (text.len)
-        value_set(map, text_of(key), value_make_text(arena, text));
+    value_set(map, text_of(key),
+              text.len ? value_make_text(arena, text) : value_make(arena, VALUE_NULL));
 }
 
 static void put_texts(struct arena *arena, struct value *map, const char *key,
@@ -17,8 +18,7 @@ static void put_texts(struct arena *arena, struct value *map, const char *key,
     struct value *list = value_make(arena, VALUE_LIST);
     for (size_t i = 0; i < count; i++)
         value_append(list, value_make_text(arena, text_of(texts[i])));
-    if (count)
-        value_set(map, text_of(key), list);
+    value_set(map, text_of(key), count ? list : value_make(arena, VALUE_NULL));
 }
 
 static struct value *user_encode(struct arena *arena, const struct update_record_user *user)
@@ -48,8 +48,9 @@ struct value *update_record_status_encode(struct arena *arena,
     put_text(arena, map, "txtOwnerId", status->owner_id);
     put_text(arena, map, "deployment", status->deployment);
     value_put_int(arena, map, "endpoints", status->endpoints);
-    if (status->last_sync_s)
-        value_set(map, TEXT("lastSyncTime"), status_time_make(arena, status->last_sync_s));
+    value_set(map, TEXT("lastSyncTime"),
+              status->last_sync_s ? status_time_make(arena, status->last_sync_s)
+                                  : value_make(arena, VALUE_NULL));
     put_texts(arena, map, "warnings", status->warnings, status->warning_count);
     return map;
 }

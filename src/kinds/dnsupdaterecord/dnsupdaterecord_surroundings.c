@@ -101,6 +101,23 @@ static bool is_set_elsewhere(const struct update_record *record, size_t index)
     return false;
 }
 
+bool update_record_env_has_secret(struct text name, struct text value)
+{
+    return text_is(name, "ETCD_URLS") && value.len && memchr(value.at, '@', value.len);
+}
+
+static void check_env_value(const struct check_run *run, size_t index)
+{
+    const struct update_record_pair *pair = &run->record->env[index];
+    const char *path = path_at(run, "spec.env", index, ".value");
+    check_plain(run, path, pair->value);
+    if (update_record_env_has_secret(pair->name, pair->value))
+        check_error(run, path,
+                    "must hold no user and password, which would stay in the object's history: "
+                    "add an entry to spec.secretRefs with target env:ETCD_USERNAME and one with "
+                    "target env:ETCD_PASSWORD");
+}
+
 static void check_env(const struct check_run *run)
 {
     const struct update_record *record = run->record;
@@ -117,7 +134,7 @@ static void check_env(const struct check_run *run)
                         "%s comes out of a Secret: add an entry to spec.secretRefs with "
                         "target env:%s",
                         variable->name, variable->name);
-        check_plain(run, path_at(run, "spec.env", i, ".value"), record->env[i].value);
+        check_env_value(run, i);
         if (is_set_elsewhere(record, i))
             check_error(run, path, "%s is set twice: remove one", shown_name(run, name));
     }
@@ -139,19 +156,96 @@ static const char *fault_of_flag(struct text name)
     return external_dns_is_reserved(name) ? "is set by Signpost: remove it" : NULL;
 }
 
+static bool is_newer_release(const struct check_run *run)
+{
+    unsigned minor;
+    return external_dns_release_read(run->record->version, &minor) == EXTERNAL_DNS_TOO_NEW;
+}
+
+// Another release has the flag: which one runs, nobody knows of a record that names none.
+static void add_other_release(const struct check_run *run, const char *path, const char *name,
+                              const struct external_dns_flag_row *other)
+{
+    bool is_certain = run->record->version.len && !is_newer_release(run);
+    bool is_later = other->since > run->minor;
+    findings_add_at(run->findings, is_certain ? FINDING_ERROR : FINDING_WARNING, path,
+                    "%s is a flag of external-dns v0.%u and %s, not of v0.%u, which would end at "
+                    "once: remove it",
+                    name, is_later ? other->since : other->until, is_later ? "newer" : "older",
+                    run->minor);
+}
+
+static void add_unknown_flag(const struct check_run *run, const char *path, struct text flag)
+{
+    const char *name = shown_name(run, flag);
+    const char *nearest = external_dns_flag_nearest(flag, run->minor);
+    const char *advice =
+        nearest ? arena_printf(run->findings->arena, "; did you mean %s?", nearest) : ": remove it";
+    if (is_newer_release(run))
+        findings_add_at(run->findings, FINDING_WARNING, path,
+                        "%s is no flag that Signpost knows, but %s may have it%s", name,
+                        check_shown(run, run->record->version), nearest ? advice : "");
+    else
+        check_error(run, path, "%s is no flag of external-dns v0.%u, which would end at once%s",
+                    name, run->minor, advice);
+}
+
+// The row by which a flag is read. What has none is reported, and gives NULL.
+static const struct external_dns_flag_row *read_flag(const struct check_run *run, size_t index)
+{
+    bool is_negated;
+    struct text flag = run->record->extra_args[index].name;
+    const char *path = path_at(run, "spec.extraArgs", index, ".name");
+    const struct external_dns_flag_row *row = external_dns_flag_find(flag, run->minor, &is_negated);
+    const struct external_dns_flag_row *other = external_dns_flag_find_any(flag, &is_negated);
+    if (row)
+        return row;
+    if (other)
+        add_other_release(run, path, shown_name(run, flag), other);
+    else
+        add_unknown_flag(run, path, flag);
+    return NULL;
+}
+
+static bool is_given_before(const struct check_run *run, size_t index,
+                            const struct external_dns_flag_row *row)
+{
+    bool is_negated;
+    for (size_t i = 0; i < index; i++)
+        if (external_dns_flag_find(run->record->extra_args[i].name, run->minor, &is_negated) == row)
+            return true;
+    return false;
+}
+
+static void check_form(const struct check_run *run, size_t index,
+                       const struct external_dns_flag_row *row)
+{
+    const struct update_record_pair *arg = &run->record->extra_args[index];
+    const char *path = path_at(run, "spec.extraArgs", index, ".value");
+    bool is_switch = row->form == FLAG_SWITCH;
+    if (is_switch && arg->value.at)
+        check_error(run, path, "%s is a switch: remove the value, and write no-%s to turn it off",
+                    row->name, row->name);
+    if (!is_switch && !arg->value.at)
+        check_error(run, path, "%s needs a value: add it", row->name);
+    if (row->form != FLAG_LIST && is_given_before(run, index, row))
+        check_error(run, path_at(run, "spec.extraArgs", index, ".name"),
+                    "%s stands in the list before, and external-dns takes it only once: remove one",
+                    shown_name(run, arg->name));
+}
+
 static void check_extra_args(const struct check_run *run)
 {
     for (size_t i = 0; i < run->record->extra_arg_count; i++) {
-        struct text name = run->record->extra_args[i].name;
-        const char *fault = fault_of_flag(name);
-        check_plain(run, path_at(run, "spec.extraArgs", i, ".value"),
-                    run->record->extra_args[i].value);
+        const struct update_record_pair *arg = &run->record->extra_args[i];
+        const char *fault = fault_of_flag(arg->name);
+        const struct external_dns_flag_row *row = fault ? NULL : read_flag(run, i);
+        check_plain(run, path_at(run, "spec.extraArgs", i, ".value"), arg->value);
         if (fault)
             check_error(run, path_at(run, "spec.extraArgs", i, ".name"), "%s %s",
-                        shown_name(run, name), fault);
-        if (text_is(name, EXTERNAL_DNS_GSS_FLAG) && run->record->extra_args[i].value.at)
-            check_error(run, path_at(run, "spec.extraArgs", i, ".value"),
-                        EXTERNAL_DNS_GSS_FLAG " is a switch: remove the value");
+                        shown_name(run, arg->name), fault);
+        if (row)
+            check_form(run, i, row);
     }
 }
 

@@ -292,6 +292,9 @@ static const struct field fields[] = {
 static const struct kind_rule rules[] = {
     {"spec", "!has(self.engine) || self.engine != 'native' || self.provider == 'rfc2136'",
      "spec.engine: native is for provider rfc2136 only"},
+    {"spec", "!has(self.env) || self.env.all(e, e.name != 'ETCD_URLS' || !e.value.contains('@'))",
+     "spec.env: ETCD_URLS must hold no user and password: add entries to spec.secretRefs with "
+     "targets env:ETCD_USERNAME and env:ETCD_PASSWORD"},
     {"spec.external-dns-parameters", "!has(self.once) || !self.once",
      "once would restart for ever in a Deployment: remove it or set false"},
     {"spec.external-dns-parameters", "!has(self.rfc2136__dash__tsig__dash__secret)",
@@ -348,6 +351,7 @@ const struct kind dnsupdaterecord_kind = {
     .pack_spec = object_tree_pack,
     .pack_managed = update_record_pack_managed,
     .validate = update_record_validate,
+    .find_claim = update_record_find_claim,
     .has_secret = update_record_has_secret,
     .write_summary = write_summary,
 };

@@ -129,6 +129,29 @@ bool external_dns_is_secret_flag(struct text flag);
 // Appends "EXTERNAL_DNS_" and the flag in capitals.
 void external_dns_variable_write(struct buffer *out, struct text flag);
 
+// ---- all flags ----------------------------------------------------------------------------------
+
+enum external_dns_flag_form {
+    FLAG_VALUE,  // --flag=value, once
+    FLAG_LIST,   // --flag=value, again and again
+    FLAG_SWITCH, // --flag or --no-flag, once
+};
+// How releases from `since` to `until`, by their minor numbers, read a flag (flags.def).
+struct external_dns_flag_row {
+    const char *name;
+    enum external_dns_flag_form form;
+    unsigned since;
+    unsigned until;
+};
+// Of a release; NULL: it has no such flag, and ends when it is given. Only a switch may have "no-"
+// in front, which *is_negated says.
+const struct external_dns_flag_row *external_dns_flag_find(struct text flag, unsigned minor,
+                                                           bool *is_negated);
+// Of the newest release that has it, or NULL.
+const struct external_dns_flag_row *external_dns_flag_find_any(struct text flag, bool *is_negated);
+// The flag of a release that is nearest to a wrong one, or NULL.
+const char *external_dns_flag_nearest(struct text wrong, unsigned minor);
+
 // ---- environment --------------------------------------------------------------------------------
 
 struct external_dns_variable {

@@ -10,7 +10,7 @@ bool external_dns_pinned_read(struct arena *arena, struct text json,
         .txt_prefix = value_text_at(map, "txt-prefix"),
         .annotation_prefix = value_text_at(map, "annotation-prefix"),
     };
-    if (!read.owner_id.len || !read.annotation_prefix.len)
+    if (!read.owner_id.len || !read.txt_prefix.at || !read.annotation_prefix.len)
         return false;
     *out = read;
     return true;

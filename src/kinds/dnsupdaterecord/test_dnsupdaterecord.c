@@ -196,7 +196,8 @@ static void what_stands_beside_parameters_is_judged(void **state)
         {"aws", "'env':[{'name':'AWS_SECRET_ACCESS_KEY','value':'s3cret'}]",
          "AWS_SECRET_ACCESS_KEY comes out of a Secret"},
         {"coredns", "'env':[{'name':'ETCD_CA_FILE','value':'/ca'}]", "comes out of a Secret"},
-        {"aws", "'extraArgs':[{'name':'zone-name-filter','value':'a'},{'name':'no-x'}]", NULL},
+        {"aws", "'extraArgs':[{'name':'zone-name-filter','value':'a'},{'name':'no-create-ptr'}]",
+         NULL},
         {"aws", "'extraArgs':[{'name':'--x'}]", "--x is no flag"},
         {"aws", "'extraArgs':[{'name':'a=b'}]", "is no flag"},
         {"aws", "'extraArgs':[{'name':'policy'}]", "policy is a parameter"},
@@ -245,6 +246,60 @@ static void what_stands_beside_parameters_is_judged(void **state)
     check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
 }
 
+static void flags_that_end_external_dns_are_refused(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"aws",
+         "'extraArgs':[{'name':'exclude-target-net','value':'a'},{'name':'exclude-target-net',"
+         "'value':'b'},{'name':'aws-sd-create-tag','value':'a=b'},{'name':'aws-sd-create-tag',"
+         "'value':'c=d'}]",
+         NULL},
+        {"aws", "'extraArgs':[{'name':'min-ttl','value':'1s'},{'name':'min-ttl','value':'2s'}]",
+         "spec.extraArgs[1].name: min-ttl stands in the list before, and external-dns takes it "
+         "only "
+         "once: remove one"},
+        {"aws", "'extraArgs':[{'name':'create-ptr'},{'name':'no-create-ptr'}]",
+         "spec.extraArgs[1].name: no-create-ptr stands in the list before"},
+        {"aws", "'extraArgs':[{'name':'no-prefer-alias'},{'name':'prefer-alias'}]",
+         "spec.extraArgs[1].name: prefer-alias stands in the list before"},
+        {"aws", "'extraArgs':[{'name':'create-ptr','value':'true'}]",
+         "spec.extraArgs[0].value: create-ptr is a switch"},
+        {"aws", "'extraArgs':[{'name':'min-ttl'}]",
+         "spec.extraArgs[0].value: min-ttl needs a value"},
+        {"aws", "'extraArgs':[{'name':'min-ttl','value':''}]", NULL},
+        {"aws", "'extraArgs':[{'name':'no-min-ttl'}]",
+         "no-min-ttl is no flag of external-dns v0.22"},
+        {"aws", "'extraArgs':[{'name':'exclude-target-nets','value':'a'}]",
+         "spec.extraArgs[0].name: exclude-target-nets is no flag of external-dns v0.22, which "
+         "would "
+         "end at once; did you mean exclude-target-net?"},
+        {"aws", "'version':'v0.20.0','extraArgs':[{'name':'create-ptr'}]",
+         "create-ptr is a flag of external-dns v0.21 and newer, not of v0.20"},
+        {"aws", "'version':'v0.22.0','extraArgs':[{'name':'cf-username','value':'a'}]",
+         "cf-username is a flag of external-dns v0.20 and older, not of v0.22"},
+        {"aws", "'version':'v0.20.1','extraArgs':[{'name':'cf-username','value':'a'}]", NULL},
+        {"aws", "'extraArgs':[{'name':'cf-username','value':'a'}]", NULL},
+        {"aws", "'version':'v0.23.0','extraArgs':[{'name':'brand-new','value':'a'}]", NULL},
+        {"aws",
+         "'version':'v0.21.0','extraArgs':[{'name':'target-template','value':'a'},"
+         "{'name':'target-template','value':'b'}]",
+         "spec.extraArgs[1].name: target-template stands in the list before"},
+        {"aws",
+         "'version':'v0.22.0','extraArgs':[{'name':'target-template','value':'a'},"
+         "{'name':'target-template','value':'b'}]",
+         NULL},
+    };
+    static const struct rule warned[] = {
+        {"aws", "'version':'v0.23.0','extraArgs':[{'name':'brand-new','value':'a'}]",
+         "spec.extraArgs[0].name: brand-new is no flag that Signpost knows"},
+        {"aws", "'extraArgs':[{'name':'cf-username','value':'a'}]",
+         "cf-username is a flag of external-dns v0.20 and older, not of v0.22"},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+    check_rules(warned, COUNT_OF(warned), FINDING_WARNING);
+}
+
 static void no_secret_stands_in_a_finding(void **state)
 {
     (void)state;
@@ -253,6 +308,31 @@ static void no_secret_stands_in_a_finding(void **state)
     assert_true(dnsupdaterecord_kind.has_secret(object));
     assert_true(dnsupdaterecord_kind.has_secret(object_of(quote(arena, example))));
     assert_false(dnsupdaterecord_kind.has_secret(record_with("rfc2136", NULL, NULL, NULL)));
+}
+
+static void a_password_in_the_urls_of_etcd_is_refused_and_never_shown(void **state)
+{
+    (void)state;
+    static const char *const urls[] = {
+        "http://root:hunter2@etcd:2379",
+        "http://a:2379,https://root:hunter2@b:2379",
+        "root:hun/ter2@etcd:2379",
+    };
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        const struct value *object =
+            record_with("coredns", NULL, NULL,
+                        arena_printf(arena, "'env':[{'name':'ETCD_URLS','value':'%s'}]", urls[i]));
+        check_holds(errors_of(object), "spec.env[0].value: must hold no user and password, which "
+                                       "would stay in the object's history");
+        check_holds(errors_of(object), "target env:ETCD_USERNAME and one with target "
+                                       "env:ETCD_PASSWORD");
+        assert_null(strstr(errors_of(object), "ter2"));
+        assert_null(strstr(warnings_of(object), "ter2"));
+        assert_true(dnsupdaterecord_kind.has_secret(object));
+    }
+    const struct value *plain = record_with("coredns", NULL, NULL, NULL);
+    assert_string_equal(errors_of(plain), "");
+    assert_false(dnsupdaterecord_kind.has_secret(plain));
 }
 
 static void a_value_behind_a_name_is_not_shown(void **state)
@@ -302,14 +382,86 @@ static void all_faults_come_at_once(void **state)
     assert_string_equal(findings.items[0].path, "spec.external-dns-parameters.policy");
 }
 
+#define PINNED_AT "metadata.annotations[" PINNED_ANNOTATION "]"
+
+static struct value *pinned_record(const char *json, const char *parameters)
+{
+    struct value *object = record_with("aws", NULL, NULL, parameters);
+    value_put_text(arena, object, PINNED_AT, json);
+    return object;
+}
+
 static void a_broken_pin_is_not_passed_over(void **state)
 {
     (void)state;
-    struct value *object = record_with("aws", NULL, NULL, NULL);
-    value_set(value_put(arena, object, "metadata.annotations", value_make(arena, VALUE_MAP)),
-              TEXT(PINNED_ANNOTATION), value_make_text(arena, TEXT("{}")));
-    check_holds(errors_of(object), "pinned]: must be JSON with txt-owner-id");
-    assert_false(record_of(object)->has_pinned);
+    static const char *const broken[] = {
+        "",
+        "{}",
+        "{",
+        "[1]",
+        "{\"txt-owner-id\":\"\",\"txt-prefix\":\"\",\"annotation-prefix\":\"a/\"}",
+        "{\"txt-owner-id\":1,\"txt-prefix\":\"\",\"annotation-prefix\":\"a/\"}",
+        "{\"txt-owner-id\":\"o\",\"txt-prefix\":1,\"annotation-prefix\":\"a/\"}",
+        "{\"txt-owner-id\":\"o\",\"annotation-prefix\":\"a/\"}",
+        "{\"txt-owner-id\":\"o\",\"txt-prefix\":\"\",\"annotation-prefix\":\"\"}",
+    };
+    for (size_t i = 0; i < COUNT_OF(broken); i++) {
+        const struct value *object = pinned_record(broken[i], NULL);
+        check_holds(errors_of(object), PINNED_AT ": must be JSON with txt-owner-id");
+        assert_false(record_of(object)->has_pinned);
+        assert_true(record_of(object)->has_broken_pin);
+    }
+    assert_false(record_of(record_with("aws", NULL, NULL, NULL))->has_broken_pin);
+}
+
+static void what_is_pinned_is_judged_like_a_parameter(void **state)
+{
+    (void)state;
+    static const char *const pins[][4] = {
+        {"o", "p.%{record_type}", "a/", ""},
+        {"a,b", "", "a/", PINNED_AT ": txt-owner-id \"a,b\" must not have any of , = \""},
+        {"a=b", "", "a/", "txt-owner-id \"a=b\" must not have"},
+        {"a\\\"b", "", "a/", "txt-owner-id \"a\"b\" must not have"},
+        {"a\\u0007b", "", "a/", "must not have control characters"},
+        {"o", "custom string", "a/", PINNED_AT ": txt-prefix \"custom string\" may hold only"},
+        {"o", "", "a", PINNED_AT ": annotation-prefix \"a\" must end with a slash"},
+    };
+    for (size_t i = 0; i < COUNT_OF(pins); i++) {
+        const char *json = arena_printf(
+            arena, "{\"txt-owner-id\":\"%s\",\"txt-prefix\":\"%s\",\"annotation-prefix\":\"%s\"}",
+            pins[i][0], pins[i][1], pins[i][2]);
+        const char *errors = errors_of(pinned_record(json, NULL));
+        check_holds(errors, pins[i][3]);
+        assert_int_equal(!*errors, !*pins[i][3]);
+    }
+}
+
+static void what_is_pinned_is_in_force(void **state)
+{
+    (void)state;
+    static const char pin[] =
+        "{\"txt-owner-id\":\"old\",\"txt-prefix\":\"p.\",\"annotation-prefix\":\"a/\"}";
+    static const char *const asked[][2] = {
+        {"'txt-prefix':'p.'", NULL},
+        {"'txt-prefix':'p.','txt-owner-id':'default'", NULL},
+        {"'txt-prefix':'p.','txt-owner-id':'old','annotation-prefix':'a/'", NULL},
+        {"'txt-prefix':'q.'", PINNED_AT ": txt-prefix \"p.\" is in force, not \"q.\""},
+        {"'txt-prefix':''", PINNED_AT ": txt-prefix \"p.\" is in force, not \"\""},
+        {"'txt-prefix':'p.','txt-owner-id':'new'",
+         PINNED_AT ": txt-owner-id \"old\" is in force, not \"new\""},
+        {"'txt-prefix':'p.','annotation-prefix':'b/'",
+         PINNED_AT ": annotation-prefix \"a/\" is in force, not \"b/\""},
+    };
+    for (size_t i = 0; i < COUNT_OF(asked); i++) {
+        const char *fields = arena_printf(arena, "'external-dns-parameters':{%s}", asked[i][0]);
+        struct value *object = pinned_record(pin, fields);
+        assert_string_equal(errors_of(object), "");
+        check_holds(warnings_of(object), asked[i][1]);
+        if (!asked[i][1])
+            assert_string_equal(warnings_of(object), "");
+    }
+    check_holds(warnings_of(pinned_record(pin, "'adoptOwner':'new'")),
+                "txt-owner-id \"old\" is in force, not \"new\"");
 }
 
 static void a_pinned_prefix_admits_no_suffix(void **state)
@@ -433,11 +585,15 @@ int main(void)
         UNIT(messages_are_signed_or_not),
         UNIT(what_is_odd_is_warned_of),
         UNIT(what_stands_beside_parameters_is_judged),
+        UNIT(flags_that_end_external_dns_are_refused),
         UNIT(no_secret_stands_in_a_finding),
+        UNIT(a_password_in_the_urls_of_etcd_is_refused_and_never_shown),
         UNIT(a_value_behind_a_name_is_not_shown),
         UNIT(one_of_takes_the_element_of_the_provider),
         UNIT(all_faults_come_at_once),
         UNIT(a_broken_pin_is_not_passed_over),
+        UNIT(what_is_pinned_is_judged_like_a_parameter),
+        UNIT(what_is_pinned_is_in_force),
         UNIT(a_pinned_prefix_admits_no_suffix),
         UNIT(fields_and_annotations_come_through_the_cache),
         UNIT(a_status_is_what_its_schema_allows),

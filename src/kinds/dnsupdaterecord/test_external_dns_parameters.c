@@ -357,6 +357,26 @@ static void an_address_has_a_port(void **state)
         assert_false(external_dns_address_read(text_of(wrong[i]), &host, &port));
 }
 
+// Those that are passed: what is kept without effect may be gone.
+static void each_parameter_is_a_flag_of_its_releases(void **state)
+{
+    (void)state;
+    for (unsigned minor = EXTERNAL_DNS_OLDEST; minor <= EXTERNAL_DNS_NEWEST; minor++)
+        for (size_t i = 0; i < PARAMETERS; i++) {
+            const struct external_dns_parameter *row = &external_dns_parameters[i];
+            const char *flag = external_dns_flag(row, minor);
+            bool is_negated;
+            if (!flag || row->form == FORM_IGNORED || row->form == FORM_FOLDED)
+                continue;
+            const struct external_dns_flag_row *known =
+                external_dns_flag_find(text_of(flag), minor, &is_negated);
+            assert_non_null(known);
+            assert_false(is_negated);
+            assert_int_equal(known->form == FLAG_LIST, row->form == FORM_LIST);
+            assert_int_equal(known->form == FLAG_SWITCH, row->form == FORM_FLAG);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +394,7 @@ int main(void)
         UNIT(durations_have_days_and_weeks),
         UNIT(a_host_has_no_port),
         UNIT(an_address_has_a_port),
+        UNIT(each_parameter_is_a_flag_of_its_releases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,12 @@
 #include "dns/corefile/canary.h"
 #include "providers/coredns/failing.h"
 #include "providers/coredns/scrape.h"
+#include "providers/metrics_page.h"
 #include "providers/provider.h"
 
 enum {
     CANARY_TIMEOUT_MS = 500, // both tries within a second
     CANARY_TRIES = 2,
-    SCRAPE_TIMEOUT_MS = 5000,
-    SCRAPE_CONNECT_MS = 2000,
-    SCRAPE_IDLE_S = 2, // until the next scrape of that server its connection is not worth keeping
-    SCRAPE_OCTETS_MAX = 1 << 20,
-    STATUS_OK = 200,
     COREFILE_OCTETS_MAX = 1 << 20,
 };
 
@@ -160,34 +156,18 @@ static enum ask_kind ask_metrics(struct coredns_exchange *exchange, const struct
                                  struct ask *out)
 {
     (void)moment;
-    buffer_clear(&exchange->sent);
-    buffer_printf(&exchange->sent, "http://%s/metrics", exchange->address.at);
-    out->http = (struct http_request){.method = "GET",
-                                      .url = exchange->sent.at,
-                                      .timeout_ms = SCRAPE_TIMEOUT_MS,
-                                      .connect_timeout_ms = SCRAPE_CONNECT_MS,
-                                      .max_body_octets = SCRAPE_OCTETS_MAX,
-                                      .max_idle_s = SCRAPE_IDLE_S,
-                                      .proxy = ""};
+    metrics_page_request(&exchange->sent, buffer_text(&exchange->address), &out->http);
     return ASK_HTTP;
 }
 
 static const struct value *read_metrics(const struct coredns_exchange *exchange,
                                         const struct http_reply *reply, struct error *err)
 {
-    struct text page = reply->body;
-    if (reply->failure != HTTP_OK) {
-        *err = reply->error;
+    struct text page;
+    struct arena *arena = exchange->job->arena;
+    if (!metrics_page_read(arena, reply, exchange->sent.at, &page, err))
         return NULL;
-    }
-    if (reply->status != STATUS_OK) {
-        error_set(err, FAULT_AGAIN, "ServerError", "%s answered %d", exchange->sent.at,
-                  reply->status);
-        err->status = reply->status;
-        return NULL;
-    }
-    page.at = arena_copy(exchange->job->arena, page.at ? page.at : "", page.len);
-    const struct value *value = scrape_read(exchange->job->arena, page, err);
+    const struct value *value = scrape_read(arena, page, err);
     if (!value)
         error_prefix(err, "%s: ", exchange->sent.at);
     return value;
@@ -273,15 +253,9 @@ static void handle_corefile(struct coredns_exchange *exchange, const struct mome
 
 static bool take_address(struct coredns_exchange *exchange, struct error *err)
 {
-    struct hostport server;
-    struct text text = value_text_at(exchange->job->about, "address");
-    if (!hostport_parse(&server, text, 0, false, err))
-        return error_prefix(err, "question %s: address: ", exchange->job->question);
-    if (!*server.host || !server.port)
-        return error_set(err, FAULT_SPEC, "", "question %s: address: write IP:port",
-                         exchange->job->question);
-    exchange->server = server;
-    hostport_write(&exchange->address, &server);
+    if (!provider_question_address(exchange->job, &exchange->server, err))
+        return false;
+    hostport_write(&exchange->address, &exchange->server);
     return true;
 }
 
@@ -291,14 +265,6 @@ static const struct coredns_question rows[] = {
     {"corefile", take_path, ask_corefile, handle_corefile},
 };
 static const char *const questions[] = {"config", "metrics", "corefile", NULL};
-
-static void refuse_changes(struct job *job)
-{
-    struct error err;
-    error_set(&err, FAULT_SPEC, "", "a CoreDNS takes no records: it can only be asked");
-    for (size_t i = 0; i < job->change_count; i++)
-        job->changes[i].outcome = (struct outcome){.error = keep_error(job, &err)};
-}
 
 static const struct coredns_question *find_question(const char *name)
 {
@@ -315,7 +281,7 @@ static void *coredns_begin(void *session, struct job *job)
     exchange->failing = session;
     exchange->job = job;
     job->health = (struct outcome){.is_done = true};
-    refuse_changes(job);
+    provider_refuse_changes(job, "a CoreDNS takes no records: it can only be asked");
     if (job->kind != JOB_QUESTION)
         return exchange;
     exchange->question = find_question(job->question);

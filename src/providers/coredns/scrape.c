@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "dns/corefile/identity.h"
-#include "providers/coredns/sample.h"
+#include "providers/sample.h"
 
 // JSON numbers beyond cannot be told apart.
 static const int64_t count_max = INT64_C(1) << 53;

@@ -8,9 +8,9 @@
 
 #include "base/test_arena.h"
 #include "providers/coredns/failing.h"
-#include "providers/coredns/sample.h"
 #include "providers/coredns/scrape.h"
 #include "providers/provider.h"
+#include "providers/sample.h"
 
 // ---- an exchange --------------------------------------------------------------------------------
 

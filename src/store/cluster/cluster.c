@@ -537,7 +537,8 @@ struct store *cluster_new(const struct world *world, const struct cluster_option
 {
     struct buffer address = {0};
     struct cluster *cluster = mem_new_of(struct cluster);
-    cluster->store = (struct store){.ops = &cluster_ops, .cache = cache_new()};
+    cluster->store =
+        (struct store){.ops = &cluster_ops, .cache = cache_new(), .runs_workloads = true};
     cluster->world = *world;
     cluster->log = log;
     cluster->options = *options;

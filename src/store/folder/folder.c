@@ -294,7 +294,8 @@ static struct folder *make_folder(const struct world *world, const struct folder
                                   struct log *log)
 {
     struct folder *folder = mem_new_of(struct folder);
-    folder->store = (struct store){&folder_ops, cache_new(), DEBOUNCE_MS};
+    folder->store =
+        (struct store){.ops = &folder_ops, .cache = cache_new(), .debounce_ms = DEBOUNCE_MS};
     folder->world = *world;
     folder->log = log;
     folder->lock = folder->dir_lock = -1;

@@ -1,4 +1,4 @@
-#include "providers/coredns/sample.h"
+#include "providers/sample.h"
 
 #include <stdlib.h>
 #include <string.h>
