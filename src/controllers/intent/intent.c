@@ -1,5 +1,6 @@
 #include "controllers/intent/intent_controller.h"
 
+#include "controllers/intent/edge_cluster.h"
 #include "controllers/intent/model.h"
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
@@ -176,6 +177,7 @@ const struct controller_setting intent_setting_rows[INTENT_SETTINGS] = {
 
 static const struct dependency dependencies[] = {
     {.type = BRINGS_CONTROLLER, .controller = &update_record_controller},
+    {.type = BRINGS_CONTROLLER, .controller = &edge_cluster_controller},
     {.type = DEPENDS_END},
 };
 
