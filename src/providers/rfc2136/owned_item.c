@@ -2,6 +2,8 @@
 
 #include "providers/rfc2136/signed_exchange.h"
 
+enum { OWNER_SHOWN = 200 }; // octets of somebody else's owner id in a text
+
 bool owned_item_accept(struct item *item, struct arena *arena,
                        const struct rfc2136_session *session, struct error *err)
 {
@@ -17,6 +19,15 @@ bool owned_item_accept(struct item *item, struct arena *arena,
 
 // ---- whose it is --------------------------------------------------------------------------------
 
+static const char *explain_other(struct arena *arena, struct text other)
+{
+    AUTO_BUFFER shown = {0};
+    if (!other.len)
+        return "belongs to an external-dns without owner id";
+    text_clean(&shown, other, OWNER_SHOWN);
+    return arena_printf(arena, "belongs to the external-dns with owner id %s", shown.at);
+}
+
 static const char *explain_owner(const struct item *item, struct arena *arena)
 {
     struct text other;
@@ -24,9 +35,7 @@ static const char *explain_owner(const struct item *item, struct arena *arena)
     case OWNER_NONE:
         return "was made by somebody else: it has no ownership record";
     case OWNER_OTHER:
-        return other.len ? arena_printf(arena, "belongs to the external-dns with owner id %.*s",
-                                        TEXT_ARGS(other))
-                         : "belongs to an external-dns without owner id";
+        return explain_other(arena, other);
     case OWNER_UNKNOWN:
         return "was made by somebody else: the TXT record in place of its ownership record does "
                "not say whose it is";

@@ -30,6 +30,10 @@ static void what_external_dns_could_not_read_is_refused(void **state)
         {{"a", "x y"}, "txtPrefix may have"},
         {{"a", NULL, "%{type}"}, "txtSuffix may have"},
         {{"a", NULL, NULL, "*"}, "txtWildcardReplacement may have"},
+        {{"a", ".b"}, "txtPrefix makes an empty label"},
+        {{"a", "b..c"}, "txtPrefix makes an empty label"},
+        {{"a", NULL, "b."}, "txtSuffix makes an empty label"},
+        {{"a", NULL, NULL, "b."}, "txtWildcardReplacement makes an empty label"},
         {{"a", "b", "c"}, "txtSuffix and txtPrefix exclude each other"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -154,6 +158,15 @@ static void another_owner_beside_ours_has_the_name(void **state)
     zone_server_put_txt(&bench->server, WWW_TXT, OURS);
     zone_server_put_txt(&bench->server, WWW_TXT, MARK("other"));
     check_owned_by_other(set_www(bench, "192.0.2.1"), "owner id other (TXT " WWW_TXT ")");
+}
+
+static void owner_id_of_somebody_else_is_shown_clean(void **state)
+{
+    struct bench *bench = *state;
+    zone_server_put_txt(&bench->server, WWW_TXT, MARK("a\nb"));
+    const struct outcome *outcome = set_www(bench, "192.0.2.1");
+    check_owned_by_other(outcome, "owner id a");
+    assert_null(strchr(outcome->error->text, '\n'));
 }
 
 static void set_that_nobody_owns_is_refused_even_if_it_is_as_wanted(void **state)
@@ -361,6 +374,44 @@ static void who_may_not_update_believes_queries(void **state)
     check_part(outcome->error->text, "REFUSED");
 }
 
+// The third message after two queries gets lost.
+static const struct outcome *set_www_with_a_loss(struct bench *bench, const char *value)
+{
+    struct writer *writer = &bench->writer;
+    struct random random = {count_up};
+    struct ask ask = {0};
+    const struct moment moment = {.unix_ms = 1000LL * UNIX_S, .mono_ms = 1000, .random = &random};
+    struct dns_reply reply = {.is_timeout = true};
+    const struct ask_result result = {.kind = ASK_DNS, .dns = &reply};
+    error_set(&reply.error, FAULT_AGAIN, "ServerUnreachable", "no answer");
+    writer->job.change_count = 0;
+    want(bench, writer, CHANGE_SET, RECORD_A, "www", value);
+    begin(writer);
+    assert_true(step(bench, writer) && step(bench, writer));
+    assert_int_equal(rfc2136_provider.ask(writer->exchange, &moment, &ask), ASK_DNS);
+    rfc2136_provider.handle_reply(writer->exchange, &moment, &result);
+    while (step(bench, writer))
+        continue;
+    end(writer);
+    return &writer->changes[0].outcome;
+}
+
+static void proof_without_answer_is_sent_again(void **state)
+{
+    struct bench *bench = *state;
+    zone_server_put_a(&bench->server, WWW, 1);
+    zone_server_put_txt(&bench->server, WWW_TXT, OURS);
+    assert_true(set_www_with_a_loss(bench, "192.0.2.1")->is_unchanged);
+    assert_int_equal(bench->server.updates, 1);
+}
+
+static void change_without_answer_is_not_sent_again(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(set_www_with_a_loss(bench, "192.0.2.1")->error->fault, FAULT_AGAIN);
+    assert_int_equal(bench->server.updates, 0);
+}
+
 static void one_update_proves_many(void **state)
 {
     enum { COUNT = 64 };
@@ -424,6 +475,7 @@ int main(void)
         TEST(set_that_lost_its_addresses_comes_back),
         TEST(ownership_records_of_all_spellings_are_read),
         TEST(another_owner_beside_ours_has_the_name),
+        TEST(owner_id_of_somebody_else_is_shown_clean),
         TEST(set_that_nobody_owns_is_refused_even_if_it_is_as_wanted),
         TEST(other_types_stand_beside_ours),
         TEST(cname_needs_a_name_without_data),
@@ -441,6 +493,8 @@ int main(void)
         TEST(owner_that_a_wildcard_feigns_is_none),
         TEST(removal_by_a_feigned_owner_leaves_what_stands_there),
         TEST(who_may_not_update_believes_queries),
+        TEST(proof_without_answer_is_sent_again),
+        TEST(change_without_answer_is_not_sent_again),
         TEST(one_update_proves_many),
         TEST(one_that_is_feigned_is_found_by_halving),
         TEST(name_changes_its_type_in_one_job),

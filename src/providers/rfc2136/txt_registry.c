@@ -90,13 +90,18 @@ struct record_set txt_registry_record(const struct txt_registry *registry, struc
 
 // ---- names --------------------------------------------------------------------------------------
 
+static struct registry_affix affix_of(const struct txt_registry *registry)
+{
+    return (struct registry_affix){text_of(registry->prefix), text_of(registry->suffix),
+                                   text_of(registry->wildcard)};
+}
+
 bool txt_registry_name(const struct txt_registry *registry, struct arena *arena, struct text zone,
                        struct text name, enum record_type type, struct text *out, struct error *err)
 {
     AUTO_BUFFER made = {0};
     const struct text type_name = text_of(record_type_name(type));
-    const struct registry_affix affix = {text_of(registry->prefix), text_of(registry->suffix),
-                                         text_of(registry->wildcard)};
+    const struct registry_affix affix = affix_of(registry);
     if (!registry_name_fits(name, type_name, &affix, err))
         return false;
     registry_name_write(&made, name, type_name, &affix);
@@ -168,19 +173,40 @@ static bool take_ttl(struct txt_registry *registry, const struct value *config, 
     return true;
 }
 
+static bool has_empty_label(struct text name)
+{
+    struct text label;
+    while (text_cut(&name, '.', &label))
+        if (!label.len)
+            return true;
+    return false;
+}
+
+static bool check_affixes(const struct txt_registry *registry, struct error *err)
+{
+    AUTO_BUFFER host = {0};
+    AUTO_BUFFER wildcard = {0};
+    const struct registry_affix affix = affix_of(registry);
+    if (affix.prefix.len && affix.suffix.len)
+        return refuse(err, "txtSuffix", "and txtPrefix exclude each other");
+    registry_name_write(&host, TEXT("www.example.org"), TEXT("A"), &affix);
+    if (has_empty_label(buffer_text(&host)))
+        return refuse(err, affix.prefix.len ? "txtPrefix" : "txtSuffix", "makes an empty label");
+    registry_name_write(&wildcard, TEXT("*.example.org"), TEXT("A"), &affix);
+    return !has_empty_label(buffer_text(&wildcard)) ||
+           refuse(err, "txtWildcardReplacement", "makes an empty label");
+}
+
 bool txt_registry_init(struct txt_registry *registry, const struct value *config, struct error *err)
 {
     struct text id = value_text_at(config, "ownerId");
     if (!id.len)
         return true;
-    if (!take_owner_id(registry, id, err) ||
-        !take_affix(config, "txtPrefix", &registry->prefix, err) ||
-        !take_affix(config, "txtSuffix", &registry->suffix, err) ||
-        !take_affix(config, "txtWildcardReplacement", &registry->wildcard, err) ||
-        !take_ttl(registry, config, err))
-        return false;
-    return !*registry->prefix || !*registry->suffix ||
-           refuse(err, "txtSuffix", "and txtPrefix exclude each other");
+    return take_owner_id(registry, id, err) &&
+           take_affix(config, "txtPrefix", &registry->prefix, err) &&
+           take_affix(config, "txtSuffix", &registry->suffix, err) &&
+           take_affix(config, "txtWildcardReplacement", &registry->wildcard, err) &&
+           take_ttl(registry, config, err) && check_affixes(registry, err);
 }
 
 void txt_registry_done(struct txt_registry *registry)
