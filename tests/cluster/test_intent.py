@@ -108,7 +108,7 @@ class Site:
         return self.api.get("DNSUpdateRecord", "public-dns", self.namespace)
 
     def serial(self):
-        return int(self.server.ask("@", "SOA")[0].split()[2])
+        return int(next(iter(self.server.ask("@", "SOA"))).split()[2])
 
     def end(self):
         for replica in self.operator.replicas:

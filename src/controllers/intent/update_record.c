@@ -230,7 +230,10 @@ static bool write_ahead(struct update_record_reconcile *reconcile)
             .key = PINNED_ANNOTATION,
             .value = external_dns_pinned_write(reconcile->arena, &reconcile->pinned),
         };
-    return (out->finalizer || out->metadata_change_count) && !reconcile->in->refused;
+    if (!out->finalizer && !out->metadata_change_count)
+        return false;
+    reconcile->is_held = true; // as long as the store refuses that
+    return !reconcile->in->refused;
 }
 
 static void open_native(struct update_record_reconcile *reconcile)

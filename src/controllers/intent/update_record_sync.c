@@ -178,6 +178,29 @@ static void ask_pod(struct update_record_reconcile *reconcile)
     reconcile->sync.answer = snapshot_answer(reconcile->in, backend, "metrics", about);
 }
 
+// By when external-dns should have synchronized again (Unix).
+static int64_t late_from_s(const struct update_record_reconcile *reconcile)
+{
+    int64_t ns;
+    int64_t since_s = value_int_at(reconcile->sync.answer->value, "lastSync", 0);
+    struct text interval = update_record_text(&reconcile->record, PARAMETER_INTERVAL);
+    bool is_given = interval.len && external_dns_duration_ns(interval, &ns);
+    int64_t interval_s = is_given ? ns / 1000000000 : INTERVAL_DEFAULT_S;
+    if (since_s < reconcile->sync.pod->created_s)
+        since_s = reconcile->sync.pod->created_s;
+    return since_s + 2 * interval_s + SLACK_S;
+}
+
+// An answer that stays the same wakes nobody.
+static void wake_when_late(struct update_record_reconcile *reconcile)
+{
+    int64_t late_ms = (late_from_s(reconcile) + 1) * SECOND_MS;
+    if (reconcile->sync.answer->answered_ms < late_ms)
+        decision_wake_at(reconcile->out, late_ms > reconcile->in->now_ms
+                                             ? late_ms
+                                             : reconcile->in->now_ms + EAGER_MS);
+}
+
 void update_record_ask(struct update_record_reconcile *reconcile)
 {
     struct update_record_sync *sync = &reconcile->sync;
@@ -193,18 +216,10 @@ void update_record_ask(struct update_record_reconcile *reconcile)
     int64_t last_sync_s = value_int_at(sync->answer->value, "lastSync", 0);
     if (last_sync_s > sync->last_sync_s)
         sync->last_sync_s = last_sync_s;
+    wake_when_late(reconcile);
 }
 
 // ---- the condition ------------------------------------------------------------------------------
-
-static int64_t slow_after_s(const struct update_record_reconcile *reconcile)
-{
-    int64_t ns;
-    struct text interval = update_record_text(&reconcile->record, PARAMETER_INTERVAL);
-    bool is_given = interval.len && external_dns_duration_ns(interval, &ns);
-    int64_t interval_s = is_given ? ns / 1000000000 : INTERVAL_DEFAULT_S;
-    return 2 * interval_s + SLACK_S;
-}
 
 static struct condition make_condition(enum condition_status status, enum reason reason,
                                        const char *message)
@@ -254,10 +269,7 @@ static struct condition explain_mismatch(const struct update_record_reconcile *r
 
 static bool is_late(const struct update_record_reconcile *reconcile)
 {
-    int64_t since_s = value_int_at(reconcile->sync.answer->value, "lastSync", 0);
-    if (since_s < reconcile->sync.pod->created_s)
-        since_s = reconcile->sync.pod->created_s;
-    return reconcile->sync.answer->answered_ms / SECOND_MS > since_s + slow_after_s(reconcile);
+    return reconcile->sync.answer->answered_ms / SECOND_MS > late_from_s(reconcile);
 }
 
 static bool is_lagging(const struct update_record_reconcile *reconcile)

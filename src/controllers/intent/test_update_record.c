@@ -1,0 +1,677 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "controllers/intent/test_site.h"
+#include "controllers/intent/update_record.h"
+#include "kinds/deployment/deployment_kind.h"
+#include "kinds/pod/pod_kind.h"
+#include "kinds/role/role_kind.h"
+#include "kinds/rolebinding/rolebinding_kind.h"
+#include "kinds/secret/secret_kind.h"
+#include "kinds/serviceaccount/serviceaccount_kind.h"
+
+// ---- a cluster in which external-dns may run ----------------------------------------------------
+
+#define WORKLOAD "external-dns-public-a421a762"
+#define LABELS                                                                                     \
+    "'labels':{'app.kubernetes.io/name':'external-dns','app.kubernetes.io/instance':"              \
+    "'public-a421a762','app.kubernetes.io/managed-by':'signpost'}"
+
+static struct {
+    struct intent_settings settings;
+    bool runs_workloads;
+    bool has_no_endpoints;
+    const struct value *metrics; // what external-dns answers; NULL: it is silent
+    struct error refused;
+    struct question questions[4];
+    size_t question_count;
+    int64_t good_for_ms; // of the last question; 0: none
+    bool has_backend;
+} runtime;
+
+static int open_runtime(void **state)
+{
+    int code = open_site(state);
+    memset(&runtime, 0, sizeof runtime);
+    runtime.settings = (struct intent_settings){"v0.22.0", "registry.example/external-dns:v0.22.0"};
+    runtime.runs_workloads = true;
+    return code;
+}
+
+// It is there.
+static struct site_object *get_at_site(const struct kind *kind, const char *name)
+{
+    struct site_object *found = find_at_site(kind, name);
+    must(found);
+    return found;
+}
+
+static const struct object **list_kind(const struct kind *kind, size_t *count)
+{
+    const struct object **found = arena_new_array(arena, const struct object *, site.count + 1);
+    *count = 0;
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].tree && site.objects[i].kind == kind)
+            found[(*count)++] = site.objects[i].object;
+    return found;
+}
+
+static struct answer_view answer_question(const struct question *question)
+{
+    static const struct error silence = {.fault = FAULT_AGAIN, .text = "connection refused"};
+    struct content_id about = value_content_id(question->about);
+    struct content_hash hash = content_hash_new();
+    content_hash_add_text(&hash, text_of(question->backend));
+    content_hash_add_text(&hash, text_of(question->name));
+    content_hash_add(&hash, about.words[0]);
+    content_hash_add(&hash, about.words[1]);
+    return (struct answer_view){
+        .id = content_hash_end(&hash),
+        .backend = question->backend,
+        .name = question->name,
+        .answered_ms = site.now_ms,
+        .is_ok = runtime.metrics,
+        .value = runtime.metrics,
+        .error = runtime.metrics ? NULL : &silence,
+    };
+}
+
+static void decide_record(void)
+{
+    struct answer_view answers[4];
+    struct input_objects inputs[UPDATE_RECORD_INPUTS] = {0};
+    struct site_object *subject = get_at_site(&dnsupdaterecord_kind, "public");
+    settle_model();
+    for (size_t i = 0; i < UPDATE_RECORD_INPUTS; i++) {
+        inputs[i].objects = list_kind(update_record_controller.inputs[i].kind, &inputs[i].count);
+        inputs[i].is_synced = true;
+    }
+    inputs[UPDATE_RECORD_ENDPOINTS].is_missing = runtime.has_no_endpoints;
+    for (size_t i = 0; i < runtime.question_count; i++)
+        answers[i] = answer_question(&runtime.questions[i]);
+    const struct snapshot snapshot = {
+        .arena = arena,
+        .namespace_ = TEXT("shop"),
+        .name = TEXT("public"),
+        .subject = subject->object,
+        .inputs = inputs,
+        .answers = answers,
+        .answer_count = runtime.question_count,
+        .now_ms = site.now_ms,
+        .is_leading = true,
+        .runs_workloads = runtime.runs_workloads,
+        .owner_id = "1a2b3c4d",
+        .settings = &runtime.settings,
+        .refused = *runtime.refused.text ? &runtime.refused : NULL,
+    };
+    site.decision = (struct decision){0};
+    update_record_decide(&snapshot, site.model, &site.decision);
+    must(site.decision.question_count <= COUNT_OF(runtime.questions));
+    for (size_t i = 0; i < site.decision.question_count; i++)
+        runtime.questions[i] = site.decision.questions[i];
+    runtime.question_count = site.decision.question_count;
+    runtime.good_for_ms = runtime.question_count ? runtime.questions[0].good_for_ms : 0;
+}
+
+static bool apply_metadata(struct site_object *subject)
+{
+    bool is_new =
+        site.decision.finalizer == FINALIZER_ADD || site.decision.metadata_change_count > 0;
+    if (site.decision.finalizer == FINALIZER_ADD)
+        value_put(arena, subject->tree, "metadata.finalizers",
+                  quote(arena, "['" UPDATE_RECORD_FINALIZER "']"));
+    for (size_t i = 0; i < site.decision.metadata_change_count; i++)
+        value_put(
+            arena, subject->tree,
+            arena_printf(arena, "metadata.annotations[%s]", site.decision.metadata_changes[i].key),
+            value_make_text(arena, text_of(site.decision.metadata_changes[i].value)));
+    return is_new;
+}
+
+static void store_record(struct site_object *subject)
+{
+    store_tree(subject);
+    intent_shared_model.remove(site.model, subject->object);
+    object_unref(subject->object);
+    subject->object = object_new(subject->kind, UPDATE_RECORD_FINALIZER, subject->tree);
+    intent_shared_model.put(site.model, subject->object);
+}
+
+// Carries decisions out until there is nothing left to do.
+static void reconcile_record(void)
+{
+    site.writes = 0;
+    for (int round = 0; round < 12; round++) {
+        size_t before = site.writes;
+        size_t asked = runtime.question_count;
+        decide_record();
+        if (site.decision.finalizer == FINALIZER_REMOVE) {
+            put_away(&dnsupdaterecord_kind, "public");
+            return;
+        }
+        for (size_t i = 0; i < site.decision.object_count; i++)
+            carry_out(&site.decision.objects[i]);
+        struct site_object *subject = get_at_site(&dnsupdaterecord_kind, "public");
+        bool is_new = apply_metadata(subject);
+        struct value *status = value_find(subject->tree, "status");
+        struct value *after =
+            site.decision.status
+                ? value_merge_patch(arena, status, value_copy(arena, site.decision.status))
+                : status;
+        bool is_same = after == status || (status && value_equal(status, after));
+        if (after)
+            value_set(subject->tree, TEXT("status"), after);
+        store_record(subject);
+        if (!is_new && is_same && site.writes == before && asked == runtime.question_count)
+            return;
+    }
+    must(false); // the decisions do not come to an end
+}
+
+static const struct value *record_status(void)
+{
+    return value_find(get_at_site(&dnsupdaterecord_kind, "public")->tree, "status");
+}
+
+static void assert_condition(const char *type, const char *expected)
+{
+    const char *found = condition_of(arena, record_status(), type);
+    if (strcmp(found, expected) != 0)
+        fail_msg("%s is %s, not %s: %s", type, found, expected,
+                 message_of(arena, record_status(), type));
+}
+
+static const struct value *deployment(void)
+{
+    struct site_object *found = find_at_site(&deployment_kind, WORKLOAD);
+    return found ? found->tree : NULL;
+}
+
+static const char *deployment_json(const char *path)
+{
+    return json_of(arena, value_at(deployment(), path, NULL));
+}
+
+// ---- objects ------------------------------------------------------------------------------------
+
+// As people apply it: what Signpost wrote there stays.
+static void apply_record(const char *parameters, const char *more, const char *annotations)
+{
+    struct site_object *there = find_at_site(&dnsupdaterecord_kind, "public");
+    struct value *status = there ? value_find(there->tree, "status") : NULL;
+    struct value *finalizers = there ? value_at(there->tree, "metadata.finalizers", NULL) : NULL;
+    struct value *pinned =
+        there ? value_at(there->tree, "metadata.annotations[" PINNED_ANNOTATION "]", NULL) : NULL;
+    there = put(&dnsupdaterecord_kind, "public",
+                arena_printf(arena,
+                             "'spec':{'provider':'rfc2136','external-dns-parameters':{"
+                             "'rfc2136-host':'192.0.2.53','domain-filter':'example.org',%s}%s}",
+                             parameters, more));
+    value_put(arena, there->tree, "metadata.annotations",
+              quote(arena, arena_printf(arena, "{%s}", annotations)));
+    if (pinned)
+        value_put(arena, there->tree, "metadata.annotations[" PINNED_ANNOTATION "]", pinned);
+    if (status)
+        value_set(there->tree, TEXT("status"), status);
+    if (finalizers)
+        value_put(arena, there->tree, "metadata.finalizers", finalizers);
+    store_record(there);
+}
+
+#define PLAIN "'rfc2136-zone':'example.org','rfc2136-insecure':true"
+#define SIGNED                                                                                     \
+    "'rfc2136-zone':'example.org','rfc2136-tsig-keyname':'k','rfc2136-tsig-secret-alg':"           \
+    "'hmac-sha256'"
+#define SIGNED_REFS ",'secretRefs':[{'target':'rfc2136-tsig-secret','name':'tsig','key':'secret'}]"
+
+static void put_project(void)
+{
+    put_cluster("{'dnsPublicAddress':'198.51.100.7'}", "");
+    put_cloud("", LISTED);
+    put_intent("shop.example.org", "");
+}
+
+// A record that a publication uses, up to the Deployment.
+static void use_record(const char *parameters, const char *more)
+{
+    apply_record(parameters, more, "");
+    put_project();
+    put_publication(WANTED);
+    reconcile_site("dig");
+    reconcile_record();
+}
+
+// As kubelet and the controller of Deployments do.
+static void run_pod(bool is_ready, const char *message)
+{
+    struct site_object *found = get_at_site(&deployment_kind, WORKLOAD);
+    value_set(
+        found->tree, TEXT("status"),
+        quote(arena, arena_printf(arena,
+                                  "{'observedGeneration':%lld,'replicas':1,"
+                                  "'updatedReplicas':1,'availableReplicas':%d}",
+                                  (long long)value_int_at(found->tree, "metadata.generation", 0),
+                                  is_ready)));
+    store_tree(found);
+    found = put(&pod_kind, "pod", "'spec':{'containers':[{'name':'external-dns'}]}");
+    value_put(arena, found->tree, "metadata.labels",
+              value_find(quote(arena, "{" LABELS "}"), "labels"));
+    value_set(
+        found->tree, TEXT("status"),
+        quote(arena, arena_printf(
+                         arena,
+                         "{'phase':'Running','podIP':'10.1.0.7','conditions':[{'type':'Ready',"
+                         "'status':'%s'}],'containerStatuses':[{'name':'external-dns',"
+                         "'lastState':{%s}}]}",
+                         is_ready ? "True" : "False",
+                         message ? arena_printf(arena, "'terminated':{'exitCode':1,'message':'%s'}",
+                                                message)
+                                 : "")));
+    store_tree(found);
+}
+
+static void answer_metrics(const char *json)
+{
+    runtime.metrics = quote(arena, json);
+}
+
+#define METRICS(sync, more)                                                                        \
+    "{'lastSync':" sync ",'sourceEndpoints':1,'invalidEndpoints':0,'softErrors':0" more "}"
+
+// ---- life ---------------------------------------------------------------------------------------
+
+static void a_deployment_comes_with_the_first_name_and_goes_behind_the_last(void **state)
+{
+    (void)state;
+    apply_record(PLAIN, "", "");
+    put_project();
+    reconcile_record();
+    assert_condition("Accepted", "True/Accepted");
+    assert_condition("DeploymentAvailable", "True/Unused");
+    assert_null(deployment());
+    put_publication(WANTED);
+    reconcile_record();
+    assert_null(deployment()); // no DNSEndpoint stands yet
+    reconcile_site("dig");
+    reconcile_record();
+    assert_non_null(deployment());
+    assert_non_null(find_at_site(&serviceaccount_kind, WORKLOAD));
+    assert_non_null(find_at_site(&role_kind, WORKLOAD));
+    assert_non_null(find_at_site(&rolebinding_kind, WORKLOAD));
+    assert_condition("DeploymentAvailable", "False/Progressing");
+    run_pod(true, NULL);
+    answer_metrics(METRICS("1767088800", ""));
+    reconcile_record();
+    assert_condition("DeploymentAvailable", "True/Available");
+    assert_condition("Synced", "True/Synced");
+    put_publication("'desired':'Terminated'");
+    for (int i = 1; i <= 4; i++) {
+        site.now_ms += 15000;
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        reconcile_site("dig");
+        reconcile_record();
+    }
+    assert_null(deployment());
+    assert_null(find_at_site(&role_kind, WORKLOAD));
+    assert_condition("DeploymentAvailable", "True/Unused");
+    assert_string_equal(condition_of(arena, record_status(), "Synced"), "");
+}
+
+static void what_is_pinned_stands_before_the_deployment(void **state)
+{
+    (void)state;
+    apply_record(PLAIN, "", "");
+    put_project();
+    put_publication(WANTED);
+    reconcile_site("dig");
+    decide_record();
+    assert_int_equal(site.decision.finalizer, FINALIZER_ADD);
+    assert_int_equal(site.decision.metadata_change_count, 1);
+    assert_string_equal(site.decision.metadata_changes[0].key, PINNED_ANNOTATION);
+    assert_int_equal(site.decision.object_count, 0);
+    error_set(&runtime.refused, FAULT_AUTH, "Forbidden", "dnsupdaterecords is forbidden");
+    decide_record();
+    assert_int_equal(site.decision.object_count, 0);
+    assert_string_equal(condition_of(arena, site.decision.status, "DeploymentAvailable"),
+                        "False/Forbidden");
+}
+
+static void users_stand_on_the_deployment(void **state)
+{
+    static const char key[] = "metadata.annotations[users." DNS_GROUP "/other]";
+    (void)state;
+    use_record(PLAIN, "");
+    struct site_object *found = get_at_site(&deployment_kind, WORKLOAD);
+    value_put_text(arena, found->tree, key, "somebody/v1/else");
+    store_tree(found);
+    reconcile_record();
+    assert_null(value_at(deployment(), key, NULL));
+    assert_non_null(strstr(deployment_json("metadata.annotations"), "\"app/v1/dig\""));
+    assert_string_equal(json_of(arena, value_find(record_status(), "users")),
+                        "[{\"project\":\"shop\",\"compositeApp\":\"app\",\"version\":\"v1\","
+                        "\"deploymentIntentGroup\":\"dig\",\"names\":1}]");
+}
+
+static void what_others_change_is_put_back(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    struct site_object *found = get_at_site(&deployment_kind, WORKLOAD);
+    value_put_int(arena, found->tree, "spec.replicas", 3);
+    value_put_text(arena, found->tree, "spec.template.spec.restartPolicy", "Always");
+    store_tree(found);
+    put_away(&role_kind, WORKLOAD);
+    reconcile_record();
+    assert_string_equal(deployment_json("spec.replicas"), "1");
+    assert_string_equal(deployment_json("spec.template.spec.restartPolicy"), "\"Always\"");
+    assert_non_null(find_at_site(&role_kind, WORKLOAD));
+    put_away(&deployment_kind, WORKLOAD);
+    reconcile_record();
+    assert_non_null(deployment());
+}
+
+static void fields_that_the_record_gives_no_more_go(void **state)
+{
+    (void)state;
+    use_record(PLAIN, ",'nodeSelector':{'a':'b','c':'d'},'resources':{'limits':{'cpu':'0.5'}}");
+    assert_string_equal(deployment_json("spec.template.spec.nodeSelector"),
+                        "{\"a\":\"b\",\"c\":\"d\"}");
+    apply_record(PLAIN, ",'nodeSelector':{'a':'b'}", "");
+    reconcile_record();
+    assert_string_equal(deployment_json("spec.template.spec.nodeSelector"), "{\"a\":\"b\"}");
+    assert_string_equal(deployment_json("spec.template.spec.containers[0].resources"), "");
+    apply_record(PLAIN, "", "");
+    reconcile_record();
+    assert_string_equal(deployment_json("spec.template.spec.nodeSelector"), "");
+}
+
+static void a_deleted_record_stays_until_nobody_uses_it(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    struct site_object *found = get_at_site(&dnsupdaterecord_kind, "public");
+    value_put_text(arena, found->tree, "metadata.deletionTimestamp", "2025-12-30T10:00:30Z");
+    store_record(found);
+    reconcile_record();
+    assert_non_null(find_at_site(&dnsupdaterecord_kind, "public"));
+    assert_non_null(deployment());
+    runtime.runs_workloads = false; // so nobody has carried the names anywhere
+    reconcile_record();
+    reconcile_site("dig");
+    reconcile_record();
+    assert_null(deployment());
+    assert_non_null(find_at_site(&dnsupdaterecord_kind, "public"));
+    put_cloud("", "");
+    reconcile_site("dig");
+    reconcile_record();
+    assert_null(find_at_site(&dnsupdaterecord_kind, "public"));
+}
+
+static void native_removes_the_deployment_at_once(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    assert_non_null(deployment());
+    apply_record(PLAIN, ",'engine':'native'", "");
+    reconcile_record();
+    assert_null(deployment());
+    assert_non_null(list_endpoints(&(size_t){0})[0]);
+    assert_condition("DeploymentAvailable", "True/Unused");
+    assert_null(value_text_at(record_status(), "deployment").at);
+    apply_record(PLAIN, "", "");
+    reconcile_record();
+    assert_non_null(deployment());
+}
+
+// ---- what is accepted ---------------------------------------------------------------------------
+
+static void a_record_that_is_refused_leaves_what_runs(void **state)
+{
+    static const struct {
+        const char *parameters;
+        const char *more;
+        const char *accepted;
+    } rows[] = {
+        {PLAIN ",'interval':'0s'", "", "False/InvalidParameter"},
+        {PLAIN, ",'version':'v0.18.0','image':'e:v0.18.0'", "False/VersionUnsupported"},
+        {PLAIN, ",'version':'v0.21.0'", "False/InvalidParameter"}, // the image is another release
+        {PLAIN, ",'version':'v0.99.0','image':'e:v0.99.0'", "True/VersionUnknown"},
+    };
+    (void)state;
+    use_record(PLAIN, "");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *before = deployment_json("spec");
+        apply_record(rows[i].parameters, rows[i].more, "");
+        reconcile_record();
+        assert_condition("Accepted", rows[i].accepted);
+        assert_int_equal(strcmp(before, deployment_json("spec")) == 0,
+                         strncmp(rows[i].accepted, "False", 5) == 0);
+    }
+}
+
+static void two_records_with_one_owner_conflict(void **state)
+{
+    (void)state;
+    apply_record(PLAIN ",'txt-owner-id':'mine'", "", "");
+    struct site_object *other =
+        put(&dnsupdaterecord_kind, "older",
+            "'spec':{'provider':'rfc2136','external-dns-parameters':{'rfc2136-host':'192.0.2.54',"
+            "'rfc2136-zone':'example.net','rfc2136-insecure':true,'txt-owner-id':'mine'}}");
+    value_put_text(arena, other->tree, "metadata.creationTimestamp", "2025-01-01T00:00:00Z");
+    store_tree(other);
+    reconcile_record();
+    assert_condition("Accepted", "False/OwnerConflict");
+    assert_non_null(
+        strstr(message_of(arena, record_status(), "Accepted"), "DNSUpdateRecord shop/older"));
+}
+
+static void a_place_in_use_does_not_change(void **state)
+{
+    static const char *const places[] = {
+        "'rfc2136-zone':'example.net','rfc2136-insecure':true",
+        PLAIN ",'txt-owner-id':'other'",
+        PLAIN ",'txt-prefix':'p-'",
+    };
+    (void)state;
+    use_record(PLAIN, "");
+    const char *before = deployment_json("spec");
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        apply_record(places[i], "", "");
+        reconcile_record();
+        assert_condition("Accepted", "False/PinnedChange");
+        assert_non_null(strstr(message_of(arena, record_status(), "Accepted"), "app/v1/dig"));
+        assert_string_equal(deployment_json("spec"), before);
+    }
+    apply_record(PLAIN ",'log-level':'debug'", "", "");
+    reconcile_record();
+    assert_condition("Accepted", "True/Accepted");
+    assert_non_null(strstr(deployment_json("spec"), "--log-level=debug"));
+}
+
+static void a_move_waits_until_the_old_place_is_drained(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    run_pod(true, NULL);
+    answer_metrics(METRICS("1767088800", ""));
+    apply_record(PLAIN ",'txt-owner-id':'other'", "", "'" MOVE_ANNOTATION "':'drain'");
+    reconcile_record();
+    assert_condition("Moving", "True/Moving");
+    assert_condition("Accepted", "True/Accepted");
+    assert_null(strstr(deployment_json("spec"), "--txt-owner-id=other"));
+    reconcile_site("dig");
+    reconcile_record();
+    assert_condition("Draining", "True/Draining");
+    assert_int_equal(runtime.good_for_ms, 15000);
+    assert_non_null(deployment());
+    for (int i = 1; i <= 4; i++) {
+        site.now_ms += 15000;
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        reconcile_record();
+        reconcile_site("dig");
+        reconcile_record();
+    }
+    assert_string_equal(condition_of(arena, record_status(), "Moving"), "");
+    reconcile_site("dig");
+    reconcile_record();
+    assert_non_null(strstr(deployment_json("spec"), "--txt-owner-id=other"));
+    assert_string_equal(condition_of(arena, record_status(), "Moving"), "");
+}
+
+// ---- credentials --------------------------------------------------------------------------------
+
+static void an_incomplete_secret_holds_the_deployment(void **state)
+{
+    (void)state;
+    use_record(SIGNED, SIGNED_REFS);
+    assert_condition("CredentialsReady", "False/SecretNotFound");
+    assert_null(deployment());
+    put(&secret_kind, "tsig", "'data':{'other':'c2VjcmV0'}");
+    reconcile_record();
+    assert_condition("CredentialsReady", "False/SecretKeyMissing");
+    assert_null(deployment());
+    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    reconcile_record();
+    assert_condition("CredentialsReady", "True/Ready");
+    const char *before = deployment_json("spec.template.metadata.annotations");
+    assert_non_null(strstr(before, "secret-checksum"));
+    put(&secret_kind, "tsig", "'data':{}");
+    reconcile_record();
+    assert_condition("CredentialsReady", "False/SecretKeyMissing");
+    assert_string_equal(deployment_json("spec.template.metadata.annotations"), before);
+    put(&secret_kind, "tsig", "'data':{'secret':'b3RoZXI='}");
+    reconcile_record();
+    assert_string_not_equal(deployment_json("spec.template.metadata.annotations"), before);
+    assert_null(strstr(json_of(arena, record_status()), "b3RoZXI"));
+}
+
+// ---- how it fares -------------------------------------------------------------------------------
+
+static void a_crash_is_shown_with_its_last_line_and_no_secret(void **state)
+{
+    (void)state;
+    put(&secret_kind, "tsig", "'data':{'secret':'aHVudGVyMg=='}"); // hunter2
+    use_record(SIGNED, SIGNED_REFS);
+    run_pod(false, "first\\nfatal: bad key hunter2 given\\n");
+    reconcile_record();
+    assert_condition("DeploymentAvailable", "False/CrashLoop");
+    assert_string_equal(message_of(arena, record_status(), "DeploymentAvailable"),
+                        "external-dns ended: fatal: bad key *** given");
+    assert_condition("Synced", "Unknown/NotScraped");
+}
+
+static void what_keeps_a_deployment_away_is_named(void **state)
+{
+    (void)state;
+    runtime.settings.image = NULL;
+    use_record(PLAIN, "");
+    assert_condition("DeploymentAvailable", "False/ImageNotSet");
+    assert_null(deployment());
+    runtime.settings.image = "registry.example/external-dns:v0.22.0";
+    error_set(&runtime.refused, FAULT_AUTH, "Forbidden", "deployments is forbidden");
+    reconcile_record();
+    assert_condition("DeploymentAvailable", "False/Forbidden");
+    runtime.refused = (struct error){0};
+    runtime.runs_workloads = false;
+    reconcile_record();
+    assert_condition("DeploymentAvailable", "Unknown/NotACluster");
+    assert_string_equal(condition_of(arena, record_status(), "Synced"), "");
+    assert_non_null(deployment());
+}
+
+static void without_its_crd_there_is_no_deployment(void **state)
+{
+    (void)state;
+    runtime.has_no_endpoints = true;
+    site.has_no_endpoints = true;
+    use_record(PLAIN, "");
+    assert_condition("DeploymentAvailable", "False/CRDMissing");
+    assert_null(deployment());
+}
+
+static void what_external_dns_says_becomes_a_condition(void **state)
+{
+    static const struct {
+        const char *metrics;
+        const char *more;
+        const char *synced;
+        const char *message;
+    } rows[] = {
+        {METRICS("1767096000", ""), "", "True/Synced", ""},
+        {METRICS("1767096000", ""), ",'dry-run':true", "True/DryRun", ""},
+        {"{'lastSync':1767096000,'sourceEndpoints':0}", "", "False/SourceLagging", ""},
+        {"{'sourceEndpoints':1}", "", "False/SyncFailing", ""},
+        {METRICS("1767090000", ""), "", "False/SyncFailing", ""},
+        {"{'lastSync':1767096000,'sourceEndpoints':1,'softErrors':2}", "", "False/SyncFailing", ""},
+        {"{'lastSync':1767096000,'sourceEndpoints':0,'invalidEndpoints':1}", "",
+         "False/InvalidEndpoints", ""},
+        {METRICS("1767096000",
+                 ",'ownerMismatches':1,'mismatches':[{'domain':'example.org','owner':'them'}]"),
+         "", "False/OwnerMismatch", "records in example.org belong to them"},
+        {NULL, "", "Unknown/NotScraped", "connection refused"},
+    };
+    (void)state;
+    use_record(PLAIN, "");
+    site.now_ms += 7200000;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        apply_record(arena_printf(arena, PLAIN "%s", rows[i].more), "", "");
+        reconcile_record();
+        run_pod(true, NULL);
+        runtime.metrics = rows[i].metrics ? quote(arena, rows[i].metrics) : NULL;
+        reconcile_record();
+        assert_condition("Synced", rows[i].synced);
+        assert_non_null(strstr(message_of(arena, record_status(), "Synced"), rows[i].message));
+    }
+}
+
+static void it_is_asked_rarely_when_all_is_well(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    run_pod(true, NULL);
+    reconcile_record();
+    assert_int_equal(runtime.good_for_ms, 15000);
+    struct site_object *endpoint = NULL;
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].kind == &dnsendpoint_kind)
+            endpoint = &site.objects[i];
+    must(endpoint);
+    value_put_int(arena, endpoint->tree, "status.observedGeneration",
+                  value_int_at(endpoint->tree, "metadata.generation", 0));
+    store_tree(endpoint);
+    site.now_ms += 3600000;
+    answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 3600));
+    reconcile_record();
+    reconcile_record();
+    assert_int_equal(runtime.good_for_ms, 60000);
+    assert_int_equal(site.decision.wake_ms, site.now_ms + 151000); // it would be late then
+}
+
+#define STORY(name) cmocka_unit_test_setup_teardown(name, open_runtime, close_site)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(a_deployment_comes_with_the_first_name_and_goes_behind_the_last),
+        STORY(what_is_pinned_stands_before_the_deployment),
+        STORY(users_stand_on_the_deployment),
+        STORY(what_others_change_is_put_back),
+        STORY(fields_that_the_record_gives_no_more_go),
+        STORY(a_deleted_record_stays_until_nobody_uses_it),
+        STORY(native_removes_the_deployment_at_once),
+        STORY(a_record_that_is_refused_leaves_what_runs),
+        STORY(two_records_with_one_owner_conflict),
+        STORY(a_place_in_use_does_not_change),
+        STORY(a_move_waits_until_the_old_place_is_drained),
+        STORY(an_incomplete_secret_holds_the_deployment),
+        STORY(a_crash_is_shown_with_its_last_line_and_no_secret),
+        STORY(what_keeps_a_deployment_away_is_named),
+        STORY(without_its_crd_there_is_no_deployment),
+        STORY(what_external_dns_says_becomes_a_condition),
+        STORY(it_is_asked_rarely_when_all_is_well),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
