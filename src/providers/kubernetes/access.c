@@ -296,7 +296,7 @@ static bool read_user(struct access *access, const struct section *user, struct 
 
 static bool read_context(struct access *access, const struct section *top, struct error *err)
 {
-    struct section context, cluster, user;
+    struct section context = {0}, cluster = {0}, user = {0};
     const char *name = NULL, *cluster_name = NULL, *user_name = NULL;
     if (!section_text(top, "current-context", &name, err))
         return false;
