@@ -51,7 +51,7 @@ static void check_reply(struct text body, int status)
     CLEANUP(arena) struct arena *arena = arena_new();
     CLEANUP(secret) struct secret *credential = secret_new("token", 5);
     const struct http_reply reply = {.status = status, .body = body};
-    const struct value *page = reply_read(arena, &reply, credential, 0, &err);
+    const struct value *page = kubernetes_reply_read(arena, &reply, credential, 0, &err);
     if (page)
         check_listing(arena, page);
     else
