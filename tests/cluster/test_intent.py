@@ -2,11 +2,13 @@
 records in real name servers, and back."""
 
 import base64
+import json
 
 import pytest
 
 import api
 import harness
+from clusters import rule
 from external_dns_pods import CRD, RELEASES, Kubelet
 from harness import GROUP, free_port, wait_until
 from operators import Operator
@@ -271,3 +273,44 @@ def test_a_kill_at_any_time_ends_the_same(knot_site):
         site.wait_name(name, ["198.51.100.7"] if desired == "Instantiated" else [])
         site.wait_publication("shop", lambda status, wanted=desired: status["state"] == wanted,
                               desired, 120)
+
+
+def remote_kubeconfig(site, rules):
+    """Of an account that may do just that in the cluster, which stands for a remote one."""
+    account = site.cluster.account(site.namespace, "reader", rules)
+    authority = site.cluster.authority.path("ca.crt").read_bytes()
+    return json.dumps({
+        "current-context": "it", "contexts": [{"name": "it", "context": {"cluster": "it",
+                                                                        "user": "it"}}],
+        "clusters": [{"name": "it", "cluster": {
+            "server": f"https://{harness.LOOPBACK}:{site.cluster.port}",
+            "certificate-authority-data": base64.b64encode(authority).decode()}}],
+        "users": [{"name": "it", "user": {"token": account.token}}]})
+
+
+def test_services_of_a_remote_cluster_are_read_by_an_account_that_may_list_them(site):
+    name, space = site.namespace, site.namespace
+    site.start(engine="native")
+    site.api.apply({"apiVersion": "v1", "kind": "Secret",
+                    "metadata": {"name": "edge", "namespace": space},
+                    "stringData": {"kubeconfig": remote_kubeconfig(
+                        site, [rule("services", "list", group="")])}})
+    site.api.apply(of("EdgeCluster", site.edge, provider="vendor", cluster=space,
+                      kubeconfigSecret={"namespace": space, "name": "edge"}, kvPairs=[]))
+    site.api.apply({"apiVersion": "v1", "kind": "Service",
+                    "metadata": {"name": "shop", "namespace": space},
+                    "spec": {"type": "LoadBalancer", "ports": [{"port": 443}]}})
+    site.api.merge("Service", "shop", space, {"status": {"loadBalancer": {
+        "ingress": [{"ip": "198.51.100.7"}]}}}, "status")
+    site.publish("shop", name)
+    site.wait_name(name, ["198.51.100.7"])
+    found = site.api.wait_condition("EdgeCluster", site.edge, None, "Reachable",
+                                    programs=site.programs())
+    assert found["status"]["version"].startswith("v1.")
+    site.publish("shop", name, service="other")
+    site.api.apply({"apiVersion": "v1", "kind": "Service",
+                    "metadata": {"name": "other", "namespace": space},
+                    "spec": {"type": "NodePort", "ports": [{"port": 443}]}})
+    site.wait_publication("shop", lambda status: status["names"][0]["state"] == "AddressPending" and
+                          "Nodes of cluster" in status["names"][0]["message"],
+                          "Nodes are forbidden")

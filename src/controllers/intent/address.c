@@ -62,7 +62,7 @@ static bool is_within(const uint8_t octets[16], const struct network *network)
 
 static bool is_private(struct text address)
 {
-    uint8_t octets[16];
+    uint8_t octets[16] = {0};
     int family = family_of(address, octets);
     for (size_t i = 0; i < COUNT_OF(private_networks); i++)
         if (private_networks[i].family == family && is_within(octets, &private_networks[i]))

@@ -80,7 +80,7 @@ static void open_backend(struct edge_reconcile *reconcile)
         .provider = "kubernetes",
         .registry = name,
         .config = value_make(reconcile->arena, VALUE_MAP),
-        .secret = steal(reconcile->secret),
+        .secret = reconcile->secret,
         .max_in_flight = IN_FLIGHT_MAX,
         .retry_base_ms = RETRY_BASE_MS,
         .retry_max_ms = HEALTH_MS,

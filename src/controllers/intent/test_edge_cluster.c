@@ -126,7 +126,7 @@ static void a_cluster_with_a_kubeconfig_gets_a_backend_and_is_asked_for_its_heal
 
 static void our_own_cluster_and_one_without_a_kubeconfig_have_none(void **state)
 {
-    static const char *const specs[] = {"'local':true", "'local':false", "'local':true," REMOTE};
+    static const char *const specs[] = {"'local':true", "'local':false", ("'local':true," REMOTE)};
     (void)state;
     for (size_t i = 0; i < COUNT_OF(specs); i++) {
         bench.spec = specs[i];

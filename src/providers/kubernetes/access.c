@@ -71,7 +71,7 @@ static bool parse(struct section *top, struct text text, struct error *err)
 static bool look_at_entry(const struct section *entry, const char *wanted, bool *is_wanted,
                           struct error *err)
 {
-    const char *name;
+    const char *name = NULL;
     if (entry->map->type != VALUE_MAP)
         return section_fail(entry, entry->map, "", err, "expected a map");
     if (!section_text(entry, "name", &name, err))
@@ -130,7 +130,7 @@ static bool read_url(struct access *access, const struct section *cluster, struc
 {
     struct url url;
     struct error why;
-    const char *server;
+    const char *server = NULL;
     AUTO_BUFFER out = {0};
     if (!section_text(cluster, "server", &server, err))
         return false;
@@ -148,7 +148,7 @@ static bool read_url(struct access *access, const struct section *cluster, struc
 static bool read_proxy(struct access *access, const struct section *cluster, struct error *err)
 {
     static const char *const schemes[] = {"http://", "https://", "socks5://"};
-    const char *proxy;
+    const char *proxy = NULL;
     if (!section_text(cluster, "proxy-url", &proxy, err) ||
         !section_check_plain(cluster, "proxy-url", proxy, err))
         return false;
@@ -164,7 +164,7 @@ static bool read_proxy(struct access *access, const struct section *cluster, str
 static bool read_verification(struct access *access, const struct section *cluster,
                               struct error *err)
 {
-    const char *name;
+    const char *name = NULL;
     if (!section_text(cluster, "tls-server-name", &name, err) ||
         !section_check_plain(cluster, "tls-server-name", name, err) ||
         !section_bool(cluster, "insecure-skip-tls-verify", &access->is_unverified, err) ||
@@ -267,7 +267,7 @@ static void set_basic(struct access *access, const char *name)
 
 static bool read_basic(struct access *access, const struct section *user, struct error *err)
 {
-    const char *name;
+    const char *name = NULL;
     if (!section_text(user, "username", &name, err))
         return false;
     if (name && access->authorization)
@@ -296,8 +296,8 @@ static bool read_user(struct access *access, const struct section *user, struct 
 
 static bool read_context(struct access *access, const struct section *top, struct error *err)
 {
-    struct section context, cluster, user;
-    const char *name, *cluster_name, *user_name;
+    struct section context = {0}, cluster = {0}, user = {0};
+    const char *name = NULL, *cluster_name = NULL, *user_name = NULL;
     if (!section_text(top, "current-context", &name, err))
         return false;
     if (!name)

@@ -235,8 +235,8 @@ static void kubernetes_handle_reply(void *at, const struct moment *moment,
     struct kubernetes_exchange *exchange = at;
     const struct http_reply *reply = result->http;
     CLEANUP(arena) struct arena *arena = arena_new();
-    const struct value *tree =
-        reply_read(arena, reply, exchange->access->credential, moment->unix_ms / 1000, &err);
+    const struct value *tree = kubernetes_reply_read(arena, reply, exchange->access->credential,
+                                                     moment->unix_ms / 1000, &err);
     if (exchange->job->kind == JOB_HEALTH)
         exchange->job->is_transport_failure = reply->failure != HTTP_OK;
     if (!tree)

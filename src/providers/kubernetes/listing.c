@@ -14,11 +14,23 @@ static struct text copy_text(struct arena *arena, struct text text)
     return (struct text){arena_copy(arena, text.at, text.len), text.len};
 }
 
+// What an address or a host name is made of; the API server of another cluster may say anything.
+static bool is_plain(struct text address)
+{
+    for (size_t i = 0; i < address.len; i++) {
+        char c = address.at[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_word && c != '.' && c != ':' && c != '-' && c != '_')
+            return false;
+    }
+    return true;
+}
+
 // Headless Services have "None".
 static void add_address(struct listing *listing, struct value *list, struct text address)
 {
     if (address.len && address.len <= ADDRESS_OCTETS_MAX && !text_is(address, "None") &&
-        value_count(list) < LISTING_ADDRESSES_MAX)
+        is_plain(address) && value_count(list) < LISTING_ADDRESSES_MAX)
         value_append(list, value_make_text(listing->arena, copy_text(listing->arena, address)));
 }
 

@@ -103,8 +103,9 @@ static void set_silence(const struct http_reply *reply, struct error *err)
               reply->error.text);
 }
 
-const struct value *reply_read(struct arena *arena, const struct http_reply *reply,
-                               const struct secret *credential, int64_t now_s, struct error *err)
+const struct value *kubernetes_reply_read(struct arena *arena, const struct http_reply *reply,
+                                          const struct secret *credential, int64_t now_s,
+                                          struct error *err)
 {
     struct error why;
     if (reply->failure != HTTP_OK) {

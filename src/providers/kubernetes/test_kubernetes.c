@@ -142,6 +142,19 @@ static void addresses_of_services_are_read_page_by_page(void **state)
                         "\"db\"},{\"name\":\"old\",\"clusterIPs\":[\"10.0.0.3\"]}]}");
 }
 
+static void what_is_no_address_is_passed_over(void **state)
+{
+    (void)state;
+    struct bench bench = begin();
+    exchange_one(&bench, SERVICES, 200,
+                 "{'items':[{'metadata':{'name':'web'},'status':{'loadBalancer':{'ingress':[{'ip':"
+                 "'198.51.100.7 x'},{'ip':''},{'ip':7},{'hostname':'a\\nb'},{'hostname':"
+                 "'lb_1.example.net.'}]}}},{'metadata':{}},{'metadata':{'name':''}},7]}");
+    assert_string_equal(
+        answer_of(&bench),
+        "{\"services\":[{\"name\":\"web\",\"hostnames\":[\"lb_1.example.net.\"]}]}");
+}
+
 static void nodes_are_read_where_a_service_is_reached_through_them(void **state)
 {
     (void)state;
@@ -460,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(addresses_of_services_are_read_page_by_page),
+        UNIT(what_is_no_address_is_passed_over),
         UNIT(nodes_are_read_where_a_service_is_reached_through_them),
         UNIT(services_count_though_nodes_are_forbidden),
         UNIT(nothing_is_said_of_services_when_nodes_fail_otherwise),
