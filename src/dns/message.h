@@ -41,6 +41,11 @@ bool update_require_present(struct update *update, struct text name, enum record
                             struct error *err);
 bool update_require_absent(struct update *update, struct text name, enum record_type type,
                            struct error *err);
+// The set has exactly these values, whatever its TTL (2.4.2).
+bool update_require_values(struct update *update, struct text name, const struct record_set *set,
+                           struct error *err);
+// The name has no record of any type (2.4.5).
+bool update_require_unused(struct update *update, struct text name, struct error *err);
 bool update_delete_set(struct update *update, struct text name, enum record_type type,
                        struct error *err);
 // Deletes these values alone (RFC 2136 2.5.4).

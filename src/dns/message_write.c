@@ -99,33 +99,44 @@ void update_free(struct update *update)
     free(update);
 }
 
-// RFC 2136 2.4.1, 2.4.3 and 2.5.2: class and type say it all, there is no rdata.
+// RFC 2136 2.4.1, 2.4.3, 2.4.5 and 2.5.2: class and type say it all, there is no rdata.
 static bool push_bare(struct update *update, ldns_pkt_section section, struct text name,
-                      enum record_type type, ldns_rr_class class, struct error *err)
+                      ldns_rr_type type, ldns_rr_class class, struct error *err)
 {
-    ldns_rr *rr = rr_new(name, (ldns_rr_type)record_type_number(type), class, err);
+    ldns_rr *rr = rr_new(name, type, class, err);
     if (!rr)
         return false;
     must(ldns_pkt_push_rr(update->packet, section, rr));
     return true;
 }
 
+static ldns_rr_type rr_type_of(enum record_type type)
+{
+    return (ldns_rr_type)record_type_number(type);
+}
+
 bool update_require_present(struct update *update, struct text name, enum record_type type,
                             struct error *err)
 {
-    return push_bare(update, LDNS_SECTION_ANSWER, name, type, LDNS_RR_CLASS_ANY, err);
+    return push_bare(update, LDNS_SECTION_ANSWER, name, rr_type_of(type), LDNS_RR_CLASS_ANY, err);
 }
 
 bool update_require_absent(struct update *update, struct text name, enum record_type type,
                            struct error *err)
 {
-    return push_bare(update, LDNS_SECTION_ANSWER, name, type, LDNS_RR_CLASS_NONE, err);
+    return push_bare(update, LDNS_SECTION_ANSWER, name, rr_type_of(type), LDNS_RR_CLASS_NONE, err);
+}
+
+bool update_require_unused(struct update *update, struct text name, struct error *err)
+{
+    return push_bare(update, LDNS_SECTION_ANSWER, name, LDNS_RR_TYPE_ANY, LDNS_RR_CLASS_NONE, err);
 }
 
 bool update_delete_set(struct update *update, struct text name, enum record_type type,
                        struct error *err)
 {
-    return push_bare(update, LDNS_SECTION_AUTHORITY, name, type, LDNS_RR_CLASS_ANY, err);
+    return push_bare(update, LDNS_SECTION_AUTHORITY, name, rr_type_of(type), LDNS_RR_CLASS_ANY,
+                     err);
 }
 
 typedef bool push_rdata(ldns_rr *rr, const struct record_set *set, struct text value,
@@ -224,42 +235,58 @@ static push_rdata *const pushers[RECORD_TYPES] = {
     [RECORD_NS] = push_name, [RECORD_PTR] = push_name,
 };
 
+// What is said of the values of a set.
+struct statement {
+    ldns_pkt_section section;
+    ldns_rr_class class;
+    bool has_ttl;
+};
+
 static bool push_value(struct update *update, struct text name, const struct record_set *set,
-                       struct text value, ldns_rr_class class, struct error *err)
+                       struct text value, const struct statement *statement, struct error *err)
 {
-    AUTO_RR *rr = rr_new(name, (ldns_rr_type)record_type_number(set->type), class, err);
+    AUTO_RR *rr = rr_new(name, rr_type_of(set->type), statement->class, err);
     if (!rr || !pushers[set->type](rr, set, value, err))
         return false;
-    ldns_rr_set_ttl(rr, class == LDNS_RR_CLASS_IN ? set->ttl_s : 0);
-    must(ldns_pkt_push_rr(update->packet, LDNS_SECTION_AUTHORITY, rr));
+    ldns_rr_set_ttl(rr, statement->has_ttl ? set->ttl_s : 0);
+    must(ldns_pkt_push_rr(update->packet, statement->section, rr));
     rr = NULL;
     return true;
 }
 
 static bool push_values(struct update *update, struct text name, const struct record_set *set,
-                        ldns_rr_class class, struct error *err)
+                        const struct statement *statement, struct error *err)
 {
     for (size_t i = 0; i < set->value_count; i++) {
         struct text value = set->values[i].at ? set->values[i] : TEXT("");
-        if (!push_value(update, name, set, value, class, err))
+        if (!push_value(update, name, set, value, statement, err))
             return error_prefix(err, "%.*s %s: ", TEXT_ARGS(name), record_type_name(set->type));
     }
     return true;
 }
 
+bool update_require_values(struct update *update, struct text name, const struct record_set *set,
+                           struct error *err)
+{
+    static const struct statement statement = {LDNS_SECTION_ANSWER, LDNS_RR_CLASS_IN, false};
+    return push_values(update, name, set, &statement, err);
+}
+
 bool update_delete_values(struct update *update, struct text name, const struct record_set *set,
                           struct error *err)
 {
-    return push_values(update, name, set, LDNS_RR_CLASS_NONE, err);
+    static const struct statement statement = {LDNS_SECTION_AUTHORITY, LDNS_RR_CLASS_NONE, false};
+    return push_values(update, name, set, &statement, err);
 }
 
 bool update_add_set(struct update *update, struct text name, const struct record_set *set,
                     struct error *err)
 {
+    static const struct statement statement = {LDNS_SECTION_AUTHORITY, LDNS_RR_CLASS_IN, true};
     if (set->ttl_s > INT32_MAX)
         return error_set(err, FAULT_SPEC, REASON, "TTL is %u: at most 2147483647 is allowed",
                          set->ttl_s);
-    return push_values(update, name, set, LDNS_RR_CLASS_IN, err);
+    return push_values(update, name, set, &statement, err);
 }
 
 bool update_write(struct buffer *out, const struct update *update, uint16_t id, struct error *err)

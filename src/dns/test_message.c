@@ -155,6 +155,21 @@ static void required_sets_stand_before_the_changes(void **state)
                      "77c00c000100ff000000000000c01d000100ff000000000000");
 }
 
+// As dnspython writes them.
+static void required_values_and_unused_names_stand_before_the_changes(void **state)
+{
+    (void)state;
+    AUTO_BUFFER out = {0};
+    CLEANUP(update) struct update *update = update_new(TEXT("example.com"), NULL);
+    const struct text value = TEXT("192.0.2.1");
+    const struct record_set set = set_of(RECORD_A, &value, 1);
+    assert_true(update_require_values(update, TEXT("www.example.com"), &set, NULL));
+    assert_true(update_require_unused(update, TEXT("api.example.com"), NULL));
+    assert_true(update_write(&out, update, 0x4321, NULL));
+    expect_hex(&out, "432128000001000200000000076578616d706c6503636f6d0000060001037777"
+                     "77c00c00010001000000000004c000020103617069c00c00ff00fe000000000000");
+}
+
 static void single_values_are_deleted_without_a_ttl(void **state)
 {
     (void)state;
@@ -685,6 +700,7 @@ int main(void)
         cmocka_unit_test(update_without_changes_names_its_zone),
         cmocka_unit_test(update_holds_prerequisites_deletions_and_additions),
         cmocka_unit_test(required_sets_stand_before_the_changes),
+        cmocka_unit_test(required_values_and_unused_names_stand_before_the_changes),
         cmocka_unit_test(single_values_are_deleted_without_a_ttl),
         cmocka_unit_test(txt_is_cut_into_strings_of_255_octets),
         cmocka_unit_test(numbers_that_ldns_would_wrap_are_refused),

@@ -9,6 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "whole"), str(HERE.parent / "cluster")]
 
 import build  # noqa: E402
+from fixtures import name_server, name_servers  # noqa: E402, F401
 
 
 @pytest.fixture(scope="session", params=[minor.version for minor in build.EXTERNAL_DNS])

@@ -112,7 +112,9 @@ static void check_cloud(struct arena *arena, const struct object *object)
 static void check_cluster(struct arena *arena, const struct object *object)
 {
     struct edgecluster cluster;
+    struct edgecluster_status status;
     edgecluster_unpack(arena, object_spec(object), &cluster);
+    edgecluster_status_unpack(arena, object_spec(object), object_managed(object), &status);
     must(cluster.provider.len && cluster.metadata.name.len);
     check_sets(arena, &cluster.kv);
 }

@@ -494,7 +494,7 @@ acl:
   - id: signpost
     address: {LOOPBACK}
     key: signpost.
-    action: [update, transfer]
+    action: [transfer, update]
 zone:
   - domain: {self.zone}
     storage: "{self.folder}"

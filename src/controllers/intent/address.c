@@ -3,12 +3,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "kinds/node/node_kind.h"
-#include "kinds/service/service_kind.h"
-
 struct finder {
-    struct model_reader *reader;
-    const struct resolved *resolved;
+    struct arena *arena;
+    struct cluster_view *view;
     const struct resolved_service *service;
     const struct resolved_cluster *cluster;
     enum address_scope scope;
@@ -16,7 +13,8 @@ struct finder {
     struct text *items;
     size_t count;
     size_t capacity;
-    bool has_private; // some were left out for that
+    bool has_private;       // some were left out for that
+    const char *unreadable; // why the cluster does not say, for people
 };
 
 // ---- addresses ----------------------------------------------------------------------------------
@@ -78,7 +76,7 @@ static void add(struct finder *finder, struct text address)
         address.len--;
     if (!address.len)
         return;
-    arena_reserve(finder->reader->arena, &finder->items, &finder->capacity, finder->count + 1);
+    arena_reserve(finder->arena, &finder->items, &finder->capacity, finder->count + 1);
     finder->items[finder->count++] = address;
 }
 
@@ -107,7 +105,7 @@ static const char *kv_key(const struct finder *finder)
 
 static void add_service_value(struct finder *finder)
 {
-    const char *key = arena_printf(finder->reader->arena, "%s.%.*s", kv_key(finder),
+    const char *key = arena_printf(finder->arena, "%s.%.*s", kv_key(finder),
                                    TEXT_ARGS(finder->service->intent->service));
     add_value(finder, kv_sets_find(&finder->cluster->edge.kv, text_of(key)));
 }
@@ -132,59 +130,43 @@ static void add_load_balancer(struct finder *finder)
 
 // ---- what the cluster says ----------------------------------------------------------------------
 
-static const struct object *find_service(struct finder *finder)
+// False: there is no such Service, or nobody knows.
+static bool find_service(struct finder *finder, struct service_addresses *out)
 {
-    if (!finder->cluster->edge.is_local)
-        return NULL;
-    return model_find(finder->reader, &service_kind, finder->resolved->service_namespace,
-                      finder->service->intent->service);
+    finder->unreadable = cluster_view_unreadable(finder->view);
+    return !finder->unreadable &&
+           cluster_view_service(finder->view, finder->service->intent->service, out);
 }
 
 static void add_ingress(struct finder *finder)
 {
     struct service_addresses service;
-    const struct object *object = find_service(finder);
-    if (!object)
+    if (!find_service(finder, &service))
         return;
-    service_addresses_unpack(finder->reader->arena, object_spec(object), &service);
     for (size_t i = 0; i < service.ip_count; i++)
         add_seen(finder, service.ips[i]);
     for (size_t i = 0; i < service.hostname_count; i++)
         add_seen(finder, service.hostnames[i]);
 }
 
-static void add_node(struct finder *finder, const struct object *object)
-{
-    struct node node;
-    const char *type = finder->scope == ADDRESS_PUBLIC ? "ExternalIP" : "InternalIP";
-    node_unpack(finder->reader->arena, object_spec(object), &node);
-    for (size_t i = 0; node.is_ready && !node.is_unschedulable && i < node.address_count; i++)
-        if (text_is(node.addresses[i].type, type))
-            add_seen(finder, node.addresses[i].address);
-}
-
 static void add_nodes(struct finder *finder)
 {
     size_t count;
     struct service_addresses service;
-    const struct object *object = find_service(finder);
-    if (!object)
+    const char *type = finder->scope == ADDRESS_PUBLIC ? "ExternalIP" : "InternalIP";
+    if (!find_service(finder, &service) || !text_is(service.type, "NodePort"))
         return;
-    service_addresses_unpack(finder->reader->arena, object_spec(object), &service);
-    if (!text_is(service.type, "NodePort"))
-        return;
-    const struct object *const *nodes = model_nodes(finder->reader, &count);
+    const struct text *addresses =
+        cluster_view_nodes(finder->view, type, &count, &finder->unreadable);
     for (size_t i = 0; i < count; i++)
-        add_node(finder, nodes[i]);
+        add_seen(finder, addresses[i]);
 }
 
 static void add_cluster_ips(struct finder *finder)
 {
     struct service_addresses service;
-    const struct object *object = find_service(finder);
-    if (!object || finder->scope == ADDRESS_PUBLIC)
+    if (finder->scope == ADDRESS_PUBLIC || !find_service(finder, &service))
         return;
-    service_addresses_unpack(finder->reader->arena, object_spec(object), &service);
     for (size_t i = 0; i < service.cluster_ip_count; i++)
         add(finder, service.cluster_ips[i]);
 }
@@ -198,9 +180,11 @@ static void (*const sources[])(struct finder *) = {
 
 static const char *pending_text(const struct finder *finder)
 {
-    struct arena *arena = finder->reader->arena;
+    struct arena *arena = finder->arena;
     const struct resolved_cluster *cluster = finder->cluster;
     struct text service = finder->service->intent->service;
+    if (finder->unreadable)
+        return finder->unreadable;
     if (!cluster->is_there)
         return arena_printf(arena,
                             "cluster %s is not known: create it, or write an address into "
@@ -212,31 +196,32 @@ static const char *pending_text(const struct finder *finder)
                             "spec.allowPrivate of the DNSUpdateRecord, or write an address under "
                             "key %s",
                             TEXT_ARGS(service), cluster->shown, kv_key(finder));
-    if (cluster->edge.is_local)
+    if (cluster->edge.is_local || edgecluster_is_remote(&cluster->edge))
         return arena_printf(arena,
                             "Service %.*s/%.*s has no address yet; key %s of cluster %s can name "
                             "one",
-                            TEXT_ARGS(finder->resolved->service_namespace), TEXT_ARGS(service),
-                            kv_key(finder), cluster->shown);
+                            TEXT_ARGS(finder->view->resolved->service_namespace),
+                            TEXT_ARGS(service), kv_key(finder), cluster->shown);
     return arena_printf(arena, "cluster %s has no address for Service %.*s: write one under key %s",
                         cluster->shown, TEXT_ARGS(service), kv_key(finder));
 }
 
-void addresses_find(struct model_reader *reader, const struct resolved *resolved,
-                    const struct resolved_service *service, size_t cluster,
+// A source that could have addresses and cannot be asked is the last that is looked at.
+void addresses_find(struct cluster_view *view, const struct resolved_service *service,
                     enum address_scope scope, bool allows_private, struct addresses *out)
 {
     struct finder finder = {
-        .reader = reader,
-        .resolved = resolved,
+        .arena = view->reader->arena,
+        .view = view,
         .service = service,
-        .cluster = &resolved->clusters[cluster],
+        .cluster = view->cluster,
         .scope = scope,
         .allows_private = allows_private,
     };
-    for (size_t i = 0; i < COUNT_OF(sources) && !finder.count; i++)
+    for (size_t i = 0; i < COUNT_OF(sources) && !finder.count && !finder.unreadable; i++)
         sources[i](&finder);
-    *out = (struct addresses){.items = finder.items, .count = finder.count};
+    *out = (struct addresses){
+        .items = finder.items, .count = finder.count, .is_unknown = finder.unreadable != NULL};
     if (!finder.count)
         out->pending = pending_text(&finder);
 }

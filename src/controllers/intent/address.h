@@ -1,5 +1,6 @@
 #pragma once
 
+#include "controllers/intent/cluster_view.h"
 #include "controllers/intent/resolve.h"
 
 // Under which addresses a service is reached in one cluster: what an operator wrote comes first,
@@ -15,8 +16,7 @@ struct addresses {
     bool is_unknown;
 };
 // `allows_private`: private addresses that the cluster says are public ones, too.
-void addresses_find(struct model_reader *reader, const struct resolved *resolved,
-                    const struct resolved_service *service, size_t cluster,
+void addresses_find(struct cluster_view *view, const struct resolved_service *service,
                     enum address_scope scope, bool allows_private, struct addresses *out);
 
 // "A", "AAAA" or "CNAME": the type of a record that leads to that address or host name.

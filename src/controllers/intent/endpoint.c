@@ -121,7 +121,7 @@ static void add_cluster(const struct endpoint_context *context,
                         enum address_scope scope, struct targets *out)
 {
     struct addresses found;
-    addresses_find(context->reader, context->resolved, endpoint->service, cluster, scope,
+    addresses_find(&context->clusters[cluster], endpoint->service, scope,
                    endpoint->record->record->allows_private, &found);
     for (size_t i = 0; i < found.count; i++)
         add_target(out, found.items[i]);
@@ -251,7 +251,7 @@ int64_t endpoint_held_until(const struct endpoint_context *context,
                             const struct intent_endpoint *endpoint)
 {
     int64_t hold_ms = context->resolved->publication.hold_down_ms;
-    if (endpoint->state != NAME_HELD || hold_ms < 0)
+    if (endpoint->state != NAME_HELD || hold_ms < 0 || endpoint->is_unknown)
         return 0;
     return held_since(context, endpoint) + (hold_ms + 999) / 1000;
 }
@@ -272,11 +272,19 @@ static void hold(const struct endpoint_context *context, struct intent_endpoint 
         endpoint->sets[endpoint->set_count++] = standing->says.endpoints[i];
 }
 
+// Addresses that are held are not seen: they stay so, and for no less time, while a cluster that
+// may have them again cannot be asked.
+static bool is_held_on(const struct intent_endpoint *endpoint, const struct targets *targets)
+{
+    return !targets->count && annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at;
+}
+
 static void fill_sets(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
     struct targets targets = {.arena = context->reader->arena};
     find_targets(context, endpoint, &targets);
-    if (targets.is_unknown)
+    endpoint->is_unknown = targets.is_unknown;
+    if (targets.is_unknown && !is_held_on(endpoint, &targets))
         add_standing_targets(endpoint, &targets);
     add_sets(endpoint, &targets);
     endpoint->message = targets.pending;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "controllers/intent/cluster_view.h"
 #include "controllers/intent/resolve.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 
@@ -24,13 +25,15 @@ struct intent_endpoint {
     enum published_name_state state;
     enum reason reason;
     const char *message;
-    bool is_mixed;                            // some targets are left out (MixedTargets)
+    bool is_mixed;   // some targets are left out (MixedTargets)
+    bool is_unknown; // a cluster that may have more targets could not be asked
     const struct standing_endpoint *standing; // the DNSEndpoint of that name; NULL: there is none
 };
 
 struct endpoint_context {
     struct model_reader *reader;
     const struct resolved *resolved;
+    struct cluster_view *clusters; // of the resolved, in their order
     const struct object *publication;
     struct standing_endpoint *standing; // DNSEndpoints of the publication, by namespace and name
     size_t standing_count;

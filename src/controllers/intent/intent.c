@@ -1,9 +1,11 @@
 #include "controllers/intent/intent_controller.h"
 
+#include "controllers/intent/edge_cluster.h"
 #include "controllers/intent/model.h"
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
 #include "controllers/intent/update_record.h"
+#include "kinds/clusterprovider/clusterprovider_kind.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -53,6 +55,7 @@ static const struct input inputs[PUBLICATION_INPUTS] = {
     [PUBLICATION_UPDATE_RECORDS] = {.kind = &dnsupdaterecord_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_CLOUDS] = {.kind = &logicalcloud_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_CLUSTERS] = {.kind = &edgecluster_kind, .lookup_keys = look_up_nothing},
+    [PUBLICATION_PROVIDERS] = {.kind = &clusterprovider_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_INTENTS] = {.kind = &trafficgroupintent_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_NAMESPACES] = {.kind = &namespace_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_SERVICES] = {.kind = &service_kind, .lookup_keys = look_up_nothing},
@@ -176,6 +179,7 @@ const struct controller_setting intent_setting_rows[INTENT_SETTINGS] = {
 
 static const struct dependency dependencies[] = {
     {.type = BRINGS_CONTROLLER, .controller = &update_record_controller},
+    {.type = BRINGS_CONTROLLER, .controller = &edge_cluster_controller},
     {.type = DEPENDS_END},
 };
 

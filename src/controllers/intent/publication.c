@@ -29,6 +29,8 @@ static void open_reconcile(struct publication_reconcile *reconcile, const struct
     reconcile->has_endpoints = !found->is_missing;
     resolve_publication(&reconcile->reader, subject, &reconcile->resolved);
     endpoint_context_open(&reconcile->context, found);
+    reconcile->context.clusters =
+        cluster_views_make(&reconcile->reader, snapshot, &reconcile->resolved);
     reconcile->endpoints = endpoints_make(&reconcile->context, &reconcile->endpoint_count);
 }
 
@@ -173,6 +175,8 @@ void publication_decide(const struct snapshot *snapshot, void *model, struct dec
     if (!snapshot->subject || snapshot->subject->is_lost)
         return;
     open_reconcile(&reconcile, snapshot, model, out);
+    if (reconcile.is_wanted)
+        cluster_views_ask(reconcile.context.clusters, reconcile.resolved.cluster_count, out);
     publication_records(&reconcile);
     if (is_over(&reconcile)) {
         out->finalizer = FINALIZER_REMOVE;

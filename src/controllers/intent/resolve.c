@@ -28,6 +28,14 @@ static void resolve_cloud(struct resolver *resolver)
     out->service_namespace = out->cloud.namespace_.len ? out->cloud.namespace_ : out->namespace_;
 }
 
+static uint64_t reach_of(struct arena *arena, const struct object *object)
+{
+    struct edgecluster_status status;
+    edgecluster_status_unpack(arena, object_spec(object), object_managed(object), &status);
+    const struct condition *reachable = conditions_find(&status.conditions, "Reachable");
+    return reachable ? ((uint64_t)reachable->transition_s << 2) + reachable->status : 0;
+}
+
 static void resolve_cluster(struct resolver *resolver, const struct cluster_reference *reference,
                             struct resolved_cluster *cluster)
 {
@@ -41,6 +49,7 @@ static void resolve_cluster(struct resolver *resolver, const struct cluster_refe
     if (!object)
         return;
     edgecluster_unpack(arena, object_spec(object), &cluster->edge);
+    cluster->reach = reach_of(arena, object);
     cluster->is_there = text_equal(cluster->edge.provider, reference->provider) &&
                         text_equal(cluster->edge.metadata.name, reference->cluster);
 }

@@ -20,6 +20,7 @@ struct resolved_cluster {
     const struct cluster_reference *reference;
     bool is_there; // there is such an EdgeCluster
     struct edgecluster edge;
+    uint64_t reach;    // another number than before: its API server came into reach, or out of it
     const char *shown; // "provider/cluster"
 };
 struct resolved_service {

@@ -39,6 +39,8 @@ static struct site {
     size_t writes; // of DNSEndpoints by the last reconciliation
     struct decision decision;
     bool has_no_endpoints; // the server does not have the kind
+    const char *answer;    // of all clusters that are asked, as JSON; NULL: they are silent
+    const char *silence;   // why they cannot be asked; NULL: they can
     // What becomes of claims, and what became of those of the last decision.
     enum receipt_state outcome;
     const char *failure; // of the last attempt, or NULL
@@ -171,6 +173,38 @@ static inline const struct object **list_endpoints(size_t *count)
     return found;
 }
 
+// As the engine tells questions apart.
+static inline struct content_id id_of_question(const struct question *question)
+{
+    struct content_id about = value_content_id(question->about);
+    struct content_hash hash = content_hash_new();
+    content_hash_add_text(&hash, text_of(question->backend));
+    content_hash_add_text(&hash, text_of(question->name));
+    content_hash_add(&hash, about.words[0]);
+    content_hash_add(&hash, about.words[1]);
+    return content_hash_end(&hash);
+}
+
+// Of the questions of the last decision.
+static inline const struct answer_view *list_answers(void)
+{
+    struct answer_view *answers =
+        arena_new_array(arena, struct answer_view, site.decision.question_count + 1);
+    for (size_t i = 0; i < site.decision.question_count; i++) {
+        struct error *why = arena_new_of(arena, struct error);
+        answers[i].id = id_of_question(&site.decision.questions[i]);
+        answers[i].is_ok = !site.silence;
+        if (site.silence || site.answer)
+            answers[i].answered_ms = site.now_ms;
+        if (site.answer)
+            answers[i].value = quote(arena, site.answer);
+        if (site.silence)
+            error_set(why, FAULT_AGAIN, "ServerUnreachable", "%s", site.silence);
+        answers[i].error = site.silence ? why : NULL;
+    }
+    return answers;
+}
+
 static inline void take_claims(void)
 {
     site.receipts = arena_new_array(arena, struct receipt, site.decision.claim_count + 1);
@@ -222,6 +256,8 @@ static inline void decide_site(const char *name)
         .name = text_of(name),
         .subject = subject->object,
         .inputs = inputs,
+        .answers = list_answers(),
+        .answer_count = site.decision.question_count,
         .receipts = site.receipts,
         .receipt_count = site.receipt_count,
         .now_ms = site.now_ms,
@@ -238,6 +274,7 @@ static inline void reconcile_site(const char *name)
     site.writes = 0;
     for (int round = 0; round < 8; round++) {
         size_t before = site.writes;
+        size_t asked = site.decision.question_count;
         size_t claims_before = site.receipt_count;
         struct site_object *subject = find_at_site(&dnspublication_kind, name);
         decide_site(name);
@@ -249,12 +286,13 @@ static inline void reconcile_site(const char *name)
             value_put(arena, subject->tree, "metadata.finalizers",
                       quote(arena, "['" INTENT_PUBLICATION_FINALIZER "']"));
         bool is_claimed = site.receipt_count != claims_before;
+        bool is_asked = site.decision.question_count != asked;
         bool is_same = !site.decision.status ||
                        value_equal(value_find(subject->tree, "status"), site.decision.status);
         if (site.decision.status)
             value_set(subject->tree, TEXT("status"), value_copy(arena, site.decision.status));
         store_tree(subject);
-        if (!is_new && !is_claimed && is_same && site.writes == before)
+        if (!is_new && !is_claimed && !is_asked && is_same && site.writes == before)
             return;
     }
     must(false); // the decisions do not come to an end

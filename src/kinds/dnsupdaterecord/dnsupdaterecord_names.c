@@ -1,6 +1,6 @@
 #include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
-#include "kinds/registry_name.h"
+#include "dns/registry_name.h"
 
 static struct text without_dot(struct text domain)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "dns/registry_name.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
-#include "kinds/registry_name.h"
 
 // Which names external-dns publishes for a record, and keeps.
 

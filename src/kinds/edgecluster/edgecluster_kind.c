@@ -1,5 +1,4 @@
-#include "kinds/edgecluster/edgecluster_kind.h"
-
+#include "kinds/edgecluster/edgecluster_body.h"
 #include "kinds/tree_body.h"
 
 #define SECRET "spec.kubeconfigSecret"
@@ -131,14 +130,32 @@ static const struct field fields[] = {
      .pattern = "^[-._a-zA-Z0-9]+$",
      .doc = "Its key; kubeconfig when absent."},
     EMCO_EXTRA_FIELD("spec"),
+
+    {.path = "status", .type = FIELD_MAP, .doc = "Whether its API server can be asked."},
+    {.path = "status.observedGeneration",
+     .type = FIELD_INT,
+     .flags = FIELD_INT64,
+     .doc = "Generation that this status speaks of."},
+    {.path = "status.version", .type = FIELD_TEXT, .doc = "Release of its API server."},
+    CONDITION_FIELDS("Reachable, of a cluster with spec.kubeconfigSecret."),
 };
 
 static const struct kind_column columns[] = {
     {"Provider", "string", ".spec.provider", 0},
     {"Cluster", "string", ".spec.cluster", 0},
     {"Local", "boolean", ".spec.local", 0},
+    {"Reachable", "string", ".status.conditions[?(@.type==\"Reachable\")].status", 0},
+    {"Reason", "string", ".status.conditions[?(@.type==\"Reachable\")].reason", 0},
     {"Age", "date", ".metadata.creationTimestamp", 0},
 };
+
+static const char *const right_when[] = {"Reachable=True", NULL};
+
+// Only a cluster that is read through its kubeconfig can be out of reach.
+static bool is_over(const struct value *object)
+{
+    return value_bool_at(object, "spec.local", false) || !value_text_at(object, SECRET ".name").len;
+}
 
 const struct kind edgecluster_kind = {
     .group = DNS_GROUP,
@@ -150,12 +167,17 @@ const struct kind edgecluster_kind = {
     .categories = categories,
     .read_role = "view",
     .change_role = "admin",
+    .has_status = true,
     .is_on_request = true,
+    .condition_types = edgecluster_condition_types,
+    .right_when = right_when,
     .fields = fields,
     .field_count = COUNT_OF(fields),
     .columns = columns,
     .column_count = COUNT_OF(columns),
     .doc = "A cluster of a provider.",
     .pack_spec = object_tree_pack,
+    .pack_managed = edgecluster_pack_managed,
     .validate = validate,
+    .is_over = is_over,
 };

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/kind.h"
+#include "kinds/condition.h"
 #include "kinds/kv_pairs.h"
 
 // EdgeCluster (dns.homelab.mortenolsen.pro/v1alpha1), cluster scoped: a cluster of a provider, what
@@ -28,5 +29,22 @@ struct edgecluster {
 };
 // `spec` is the cached body; texts live in the arena.
 void edgecluster_unpack(struct arena *arena, struct text spec, struct edgecluster *out);
+// Is it read through the API server that its kubeconfig names?
+static inline bool edgecluster_is_remote(const struct edgecluster *cluster)
+{
+    return !cluster->is_local && cluster->kubeconfig_name.len;
+}
+
+// Of one that is read through its kubeconfig; of any other it is empty.
+struct edgecluster_status {
+    struct conditions conditions; // Reachable
+    struct text version;          // of its API server; absent: not known
+    int64_t observed_generation;
+};
+const struct value *edgecluster_status_encode(struct arena *arena,
+                                              const struct edgecluster_status *status);
+// `spec` and `ours` are the cached bodies; texts live in the arena.
+void edgecluster_status_unpack(struct arena *arena, struct text spec, struct text ours,
+                               struct edgecluster_status *out);
 // "<provider>.<cluster>" (arena).
 const char *edgecluster_object_name(struct arena *arena, struct text provider, struct text cluster);

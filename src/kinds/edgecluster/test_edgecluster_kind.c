@@ -42,6 +42,55 @@ static void a_cluster_need_not_be_reached(void **state)
     assert_int_equal(cluster.label_count, 0);
 }
 
+static void a_status_survives_packing(void **state)
+{
+    struct edgecluster_status back;
+    struct edgecluster_status status = {.version = TEXT("v1.33.1"), .observed_generation = 3};
+    (void)state;
+    conditions_set(&status.conditions, NULL,
+                   (struct condition){.type = "Reachable",
+                                      .status = CONDITION_FALSE,
+                                      .reason = REASON_SERVER_UNREACHABLE,
+                                      .message = "connection refused"},
+                   1767088800);
+    struct value *object =
+        manifest_of(&edgecluster_kind, "'name':'p.c'", "{'provider':'p','cluster':'c'}");
+    value_set(object, TEXT("status"), value_copy(arena, edgecluster_status_encode(arena, &status)));
+    assert_findings(&edgecluster_kind, object, FINDING_ERROR, NULL);
+    struct bodies bodies = bodies_of(&edgecluster_kind, object);
+    edgecluster_status_unpack(arena, bodies.spec, bodies.ours, &back);
+    assert_true(text_is(back.version, "v1.33.1"));
+    assert_int_equal(back.observed_generation, 3);
+    assert_int_equal(conditions_find(&back.conditions, "Reachable")->reason,
+                     REASON_SERVER_UNREACHABLE);
+}
+
+static void only_a_cluster_with_a_kubeconfig_has_to_be_reached(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool is_over;
+    } rows[] = {
+        {"{'provider':'p','cluster':'c'}", true},
+        {"{'provider':'p','cluster':'c','kubeconfigSecret':{'namespace':'n','name':'s'}}", false},
+        {"{'provider':'p','cluster':'c','local':true,'kubeconfigSecret':{'namespace':'n','name':"
+         "'s'}}",
+         true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct edgecluster cluster;
+        edgecluster_unpack(
+            arena,
+            spec_body_of(&edgecluster_kind, arena_printf(arena, "{'spec':%s}", rows[i].spec)),
+            &cluster);
+        assert_int_equal(edgecluster_is_remote(&cluster), !rows[i].is_over);
+        assert_int_equal(
+            edgecluster_kind.is_over(manifest_of(&edgecluster_kind, "'name':'p.c'", rows[i].spec)),
+            rows[i].is_over);
+    }
+}
+
 static void each_rule_has_its_words(void **state)
 {
     static const char *const faults[][2] = {
@@ -89,9 +138,13 @@ static void a_cluster_never_becomes_another(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(a_cluster_survives_packing),      UNIT(a_cluster_need_not_be_reached),
-        UNIT(each_rule_has_its_words),         UNIT(each_part_of_its_name_is_made_for_itself),
+        UNIT(a_cluster_survives_packing),
+        UNIT(a_cluster_need_not_be_reached),
+        UNIT(each_rule_has_its_words),
+        UNIT(each_part_of_its_name_is_made_for_itself),
         UNIT(a_cluster_never_becomes_another),
+        UNIT(a_status_survives_packing),
+        UNIT(only_a_cluster_with_a_kubeconfig_has_to_be_reached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

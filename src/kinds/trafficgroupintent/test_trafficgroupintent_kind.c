@@ -108,6 +108,12 @@ static void a_private_key_is_refused_and_never_shown(void **state)
         {",'external':{'externalCerts':{'a.b':['x','-----BEGIN RSA PRIVATE KEY-----']}}",
          "spec.inbound[0].external.externalCerts[a.b][1]"},
         {",'extra':{'servicePrivateKey':'hunter2'}", "spec.inbound[0].extra.servicePrivateKey"},
+        {",'external':{'externalCerts':{'cert':'"
+         "MC4CAQAwBQYDK2VwBCIEIFP7gnKsDKfawEEPnSzbTtAuafQFqJBp3"
+         "hCEi6LOo0jp'}}",
+         "spec.inbound[0].external.externalCerts.cert"},
+        {",'external':{'externalCerts':{'cert':'LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1DNEM='}}",
+         "spec.inbound[0].external.externalCerts.cert"},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(keys); i++) {

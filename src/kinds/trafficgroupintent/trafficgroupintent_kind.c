@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kinds/external_name.h"
+#include "kinds/private_key.h"
 #include "kinds/tree_body.h"
 
 #define INBOUND "spec.inbound[]"
@@ -72,7 +73,7 @@ static bool contains(struct text text, const char *word)
 static bool is_private_key(const struct value *item)
 {
     return item->type == VALUE_TEXT && item->text.len &&
-           (contains(item->key, "privatekey") || contains(item->text, "PRIVATE KEY-----"));
+           (contains(item->key, "privatekey") || private_key_is_in(item->text));
 }
 
 static const struct value *children_of(const struct value *tree)

@@ -118,3 +118,8 @@ struct answered_set answered_set_read(struct arena *arena, struct text octets,
         collect(arena, message, name, type, &answered);
     return answered;
 }
+
+bool answered_set_equals(const struct answered_set *answered, const struct record_set *set)
+{
+    return answered->set && !answered->is_split && record_set_equal(answered->set, set);
+}

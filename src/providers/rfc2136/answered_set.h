@@ -20,3 +20,5 @@ struct answered_set {
 struct answered_set answered_set_read(struct arena *arena, struct text octets,
                                       const struct message *message, struct text zone,
                                       struct text name, enum record_type type);
+// It is the record set, values as a set, TTL included.
+bool answered_set_equals(const struct answered_set *answered, const struct record_set *set);

@@ -9,6 +9,7 @@ static void rfc2136_close(void *at)
 {
     struct rfc2136_session *session = at;
     tsig_key_done(&session->key);
+    txt_registry_done(&session->registry);
     free(session->address);
     free(session->zone);
     free(session);
@@ -73,7 +74,8 @@ static bool rfc2136_open(const struct session_setup *setup, void **out, struct e
 {
     struct rfc2136_session *session = mem_new_of(struct rfc2136_session);
     if (!take_server(session, setup->config, err) || !take_zone(session, setup->config, err) ||
-        !take_key(session, setup, err)) {
+        !take_key(session, setup, err) ||
+        !txt_registry_init(&session->registry, setup->config, err)) {
         rfc2136_close(session);
         return false;
     }
@@ -91,6 +93,7 @@ static void rfc2136_fingerprint(const void *at, const struct record_set *set,
                                set->port};
     digest_add(state, session->address, strlen(session->address) + 1);
     digest_add(state, session->zone, strlen(session->zone) + 1);
+    txt_registry_add_digest(&session->registry, state);
     digest_add(state, numbers, sizeof numbers);
     for (size_t i = 0; i < set->value_count; i++) {
         digest_add(state, set->values[i].at, set->values[i].len);

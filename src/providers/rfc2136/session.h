@@ -5,6 +5,7 @@
 #include "base/url.h"
 #include "dns/tsig.h"
 #include "providers/provider.h"
+#include "providers/rfc2136/txt_registry.h"
 
 // Private to the rfc2136 provider: one zone at one primary.
 
@@ -13,6 +14,7 @@ struct rfc2136_session {
     char *address; // "IP:port", for texts
     char *zone;    // normalised, no final dot
     struct tsig_key key;
+    struct txt_registry registry;
     bool has_updated; // the server has taken a change under this key
 };
 

@@ -25,6 +25,16 @@ bool signed_exchange_spec_error(struct error *err, const char *code, const char 
     return false;
 }
 
+bool signed_exchange_owner_error(struct error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_setv(err, FAULT_SPEC, "Conflict", format, args);
+    va_end(args);
+    mark(err, 409, "OWNED_BY_OTHER");
+    return false;
+}
+
 bool signed_exchange_again_error(struct error *err, const char *reason, const char *format, ...)
 {
     va_list args;

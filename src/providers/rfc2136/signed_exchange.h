@@ -51,6 +51,9 @@ void signed_exchange_refused_record_error(const struct rfc2136_session *session,
 // Fault SPEC, reason ValidationFailed, status 400.
 bool signed_exchange_spec_error(struct error *err, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// Fault SPEC, reason Conflict, status 409, code OWNED_BY_OTHER.
+bool signed_exchange_owner_error(struct error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 // Fault AGAIN, status 503, code SERVER_ERROR.
 bool signed_exchange_again_error(struct error *err, const char *reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

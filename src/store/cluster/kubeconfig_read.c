@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/section.h"
 #include "io/disk.h"
-#include "store/cluster/kubeconfig_section.h"
 #include "store/cluster/kubeconfig_user.h"
 
 enum { FILES_MAX = 64, FILE_OCTETS_MAX = 4 * 1024 * 1024 };
@@ -81,7 +81,7 @@ static bool parse(struct kubeconfig_file *file, struct text text, struct arena *
 static bool check_head(const struct kubeconfig_file *file, struct arena *arena, struct error *err)
 {
     static const char *const rows[][2] = {{"kind", "Config"}, {"apiVersion", "v1"}};
-    struct kubeconfig_section top = {arena, file->path, file->folder, "", file->root};
+    struct section top = {arena, file->path, file->folder, "", file->root};
     if (file->root && file->root->type != VALUE_MAP && file->root->type != VALUE_NULL)
         return section_fail(&top, NULL, "", err, "not a kubeconfig: expected a map");
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -147,11 +147,11 @@ static const struct list users = {"users", "user"};
 struct lookup {
     const struct list *list;
     const char *name;
-    struct kubeconfig_section found; // `at` is NULL: not found
+    struct section found; // `at` is NULL: not found
 };
 
-static bool look_at_entry(struct lookup *lookup, const struct kubeconfig_section *entry,
-                          bool *is_ours, struct error *err)
+static bool look_at_entry(struct lookup *lookup, const struct section *entry, bool *is_ours,
+                          struct error *err)
 {
     const char *name;
     if (entry->map->type != VALUE_MAP)
@@ -167,11 +167,11 @@ static bool look_into_file(struct lookup *lookup, struct arena *arena,
 {
     size_t index = 0;
     const struct value *entries = value_find(file->root, lookup->list->key);
-    struct kubeconfig_section top = {arena, file->path, file->folder, lookup->list->key, entries};
+    struct section top = {arena, file->path, file->folder, lookup->list->key, entries};
     if (entries && entries->type != VALUE_LIST && entries->type != VALUE_NULL)
         return section_fail(&top, entries, "", err, "expected a list");
     value_each (item, entries && entries->type == VALUE_LIST ? entries : NULL) {
-        struct kubeconfig_section entry = top;
+        struct section entry = top;
         bool is_ours = false;
         entry.at = arena_printf(arena, "%s[%zu]", lookup->list->key, index++);
         entry.map = item;
@@ -201,7 +201,7 @@ static const char *find_current(const struct kubeconfig_files *files, struct err
 {
     for (size_t i = 0; i < files->count; i++) {
         const struct kubeconfig_file *file = &files->files[i];
-        struct kubeconfig_section top = {files->arena, file->path, file->folder, "", file->root};
+        struct section top = {files->arena, file->path, file->folder, "", file->root};
         const char *name;
         if (!section_text(&top, "current-context", &name, err))
             return NULL;
@@ -228,7 +228,7 @@ static const char *list_names(struct arena *arena, const struct kubeconfig_files
 }
 
 static bool find_context(struct arena *arena, const struct kubeconfig_files *files,
-                         const char *name, struct kubeconfig_section *out, struct error *err)
+                         const char *name, struct section *out, struct error *err)
 {
     struct lookup lookup = {.list = &contexts, .name = name};
     if (!find_entry(&lookup, arena, files, err))
@@ -243,9 +243,9 @@ static bool find_context(struct arena *arena, const struct kubeconfig_files *fil
 }
 
 // What a context refers to must be there.
-static bool find_of_context(const struct kubeconfig_section *context,
-                            const struct kubeconfig_files *files, const struct list *list,
-                            const char *name, struct kubeconfig_section *out, struct error *err)
+static bool find_of_context(const struct section *context, const struct kubeconfig_files *files,
+                            const struct list *list, const char *name, struct section *out,
+                            struct error *err)
 {
     struct lookup lookup = {.list = list, .name = name};
     if (!find_entry(&lookup, files->arena, files, err))
@@ -257,11 +257,11 @@ static bool find_of_context(const struct kubeconfig_section *context,
                         "%s has no entry of the name %s", list->key, name);
 }
 
-static bool read_cluster_of(struct kube_access *access, const struct kubeconfig_section *context,
+static bool read_cluster_of(struct kube_access *access, const struct section *context,
                             const struct kubeconfig_files *files, struct error *err)
 {
     const char *name;
-    struct kubeconfig_section cluster;
+    struct section cluster;
     if (!section_text(context, "cluster", &name, err))
         return false;
     if (!name)
@@ -271,11 +271,11 @@ static bool read_cluster_of(struct kube_access *access, const struct kubeconfig_
 }
 
 // A context without a user is anonymous.
-static bool read_user_of(struct kube_access *access, const struct kubeconfig_section *context,
+static bool read_user_of(struct kube_access *access, const struct section *context,
                          const struct kubeconfig_files *files, struct error *err)
 {
     const char *name;
-    struct kubeconfig_section user;
+    struct section user;
     if (!section_text(context, "user", &name, err))
         return false;
     return !name || (find_of_context(context, files, &users, name, &user, err) &&
@@ -285,7 +285,7 @@ static bool read_user_of(struct kube_access *access, const struct kubeconfig_sec
 bool kubeconfig_read(struct kube_access *access, const struct kubeconfig_files *files,
                      const char *context, struct error *err)
 {
-    struct kubeconfig_section section = {0};
+    struct section section = {0};
     const char *name = context && context[0] ? context : find_current(files, err);
     if (!name || !find_context(files->arena, files, name, &section, err))
         return false;

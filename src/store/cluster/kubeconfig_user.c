@@ -6,13 +6,13 @@
 
 enum { LIST_MAX = 1000 };
 
-static bool fail_key(const struct kubeconfig_section *section, const char *key, struct error *err,
+static bool fail_key(const struct section *section, const char *key, struct error *err,
                      const char *why)
 {
     return section_fail(section, value_find(section->map, key), key, err, "%s", why);
 }
 
-static bool check_file(const struct kubeconfig_section *section, const char *key, const char *path,
+static bool check_file(const struct section *section, const char *key, const char *path,
                        struct error *err)
 {
     return !path || kubeconfig_check_file(path, err) ||
@@ -20,9 +20,8 @@ static bool check_file(const struct kubeconfig_section *section, const char *key
 }
 
 // Either inline or a file; inline wins.
-static bool read_pem(const struct kubeconfig_section *section, const char *key,
-                     const char *data_key, struct secret **data, const char **file,
-                     struct error *err)
+static bool read_pem(const struct section *section, const char *key, const char *data_key,
+                     struct secret **data, const char **file, struct error *err)
 {
     if (!section_pem(section, data_key, data, err) || !section_path(section, key, file, err))
         return false;
@@ -33,7 +32,7 @@ static bool read_pem(const struct kubeconfig_section *section, const char *key,
 
 // ---- clusters -----------------------------------------------------------------------------------
 
-static bool read_server(struct kube_access *access, const struct kubeconfig_section *cluster,
+static bool read_server(struct kube_access *access, const struct section *cluster,
                         struct error *err)
 {
     const char *server;
@@ -46,8 +45,7 @@ static bool read_server(struct kube_access *access, const struct kubeconfig_sect
 }
 
 // The URL may hold a password, so no part of it is shown.
-static bool read_proxy(struct kube_access *access, const struct kubeconfig_section *cluster,
-                       struct error *err)
+static bool read_proxy(struct kube_access *access, const struct section *cluster, struct error *err)
 {
     static const char *const schemes[] = {"http://", "https://", "socks5://"};
     const char *proxy;
@@ -63,8 +61,7 @@ static bool read_proxy(struct kube_access *access, const struct kubeconfig_secti
     return true;
 }
 
-static bool read_ca(struct kube_access *access, const struct kubeconfig_section *cluster,
-                    struct error *err)
+static bool read_ca(struct kube_access *access, const struct section *cluster, struct error *err)
 {
     if (!section_bool(cluster, "insecure-skip-tls-verify", &access->is_unverified, err) ||
         !read_pem(cluster, "certificate-authority", "certificate-authority-data", &access->ca,
@@ -77,7 +74,7 @@ static bool read_ca(struct kube_access *access, const struct kubeconfig_section 
 }
 
 // What a plugin that asks for it is told beside the cluster itself.
-static bool read_plugin_config(struct kube_access *access, const struct kubeconfig_section *cluster,
+static bool read_plugin_config(struct kube_access *access, const struct section *cluster,
                                struct error *err)
 {
     const struct value *extensions = value_find(cluster->map, "extensions");
@@ -95,7 +92,7 @@ static bool read_plugin_config(struct kube_access *access, const struct kubeconf
     return true;
 }
 
-bool kubeconfig_read_cluster(struct kube_access *access, const struct kubeconfig_section *cluster,
+bool kubeconfig_read_cluster(struct kube_access *access, const struct section *cluster,
                              struct error *err)
 {
     bool is_uncompressed; // nothing is compressed anyway
@@ -109,7 +106,7 @@ bool kubeconfig_read_cluster(struct kube_access *access, const struct kubeconfig
 
 // ---- users: what they are known by --------------------------------------------------------------
 
-static bool read_certificate(struct kube_access *access, const struct kubeconfig_section *user,
+static bool read_certificate(struct kube_access *access, const struct section *user,
                              struct error *err)
 {
     if (!read_pem(user, "client-certificate", "client-certificate-data", &access->certificate,
@@ -124,14 +121,12 @@ static bool read_certificate(struct kube_access *access, const struct kubeconfig
                         "is not set: certificate and key belong together");
 }
 
-static bool check_token(const struct kubeconfig_section *user, const struct secret *token,
-                        struct error *err)
+static bool check_token(const struct section *user, const struct secret *token, struct error *err)
 {
     return !token || section_check_plain(user, "token", secret_expose(token).at, err);
 }
 
-static bool read_token(struct kube_access *access, const struct kubeconfig_section *user,
-                       struct error *err)
+static bool read_token(struct kube_access *access, const struct section *user, struct error *err)
 {
     if (!section_secret(user, "token", &access->token, err) ||
         !check_token(user, access->token, err) ||
@@ -141,8 +136,7 @@ static bool read_token(struct kube_access *access, const struct kubeconfig_secti
     return access->token || check_file(user, "tokenFile", access->token_file, err);
 }
 
-static bool read_basic(struct kube_access *access, const struct kubeconfig_section *user,
-                       struct error *err)
+static bool read_basic(struct kube_access *access, const struct section *user, struct error *err)
 {
     if (!section_text(user, "username", &access->username, err) ||
         !section_secret(user, "password", &access->password, err))
@@ -159,8 +153,8 @@ static bool read_basic(struct kube_access *access, const struct kubeconfig_secti
 
 // ---- users: as whom they act --------------------------------------------------------------------
 
-static bool check_all_plain(const struct kubeconfig_section *user, const char *key,
-                            const char *const *texts, struct error *err)
+static bool check_all_plain(const struct section *user, const char *key, const char *const *texts,
+                            struct error *err)
 {
     for (; texts && *texts; texts++)
         if (!section_check_plain(user, key, *texts, err))
@@ -176,10 +170,9 @@ static size_t count_extra(const struct value *map)
     return count;
 }
 
-static bool read_extra(struct kube_access *access, const struct kubeconfig_section *user,
-                       struct error *err)
+static bool read_extra(struct kube_access *access, const struct section *user, struct error *err)
 {
-    struct kubeconfig_section extra;
+    struct section extra;
     if (!section_map(user, "as-user-extra", &extra, err))
         return false;
     const char **pairs =
@@ -202,7 +195,7 @@ static bool read_extra(struct kube_access *access, const struct kubeconfig_secti
     return true;
 }
 
-static bool read_impersonation(struct kube_access *access, const struct kubeconfig_section *user,
+static bool read_impersonation(struct kube_access *access, const struct section *user,
                                struct error *err)
 {
     const char **groups;
@@ -222,8 +215,7 @@ static bool read_impersonation(struct kube_access *access, const struct kubeconf
 
 // ---- users: plugins -----------------------------------------------------------------------------
 
-static bool check_version(const struct kubeconfig_section *exec, const char *version,
-                          struct error *err)
+static bool check_version(const struct section *exec, const char *version, struct error *err)
 {
     static const char *const known[] = {"client.authentication.k8s.io/v1",
                                         "client.authentication.k8s.io/v1beta1"};
@@ -235,8 +227,7 @@ static bool check_version(const struct kubeconfig_section *exec, const char *ver
         "must be client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1");
 }
 
-static bool check_mode(const struct kubeconfig_section *exec, const char *version,
-                       struct error *err)
+static bool check_mode(const struct section *exec, const char *version, struct error *err)
 {
     const char *mode;
     if (!section_text(exec, "interactiveMode", &mode, err))
@@ -251,8 +242,7 @@ static bool check_mode(const struct kubeconfig_section *exec, const char *versio
     return fail_key(exec, "interactiveMode", err, "must be Never or IfAvailable");
 }
 
-static bool read_command(struct kube_exec *out, const struct kubeconfig_section *exec,
-                         struct error *err)
+static bool read_command(struct kube_exec *out, const struct section *exec, struct error *err)
 {
     const char *command;
     if (!section_text(exec, "command", &command, err))
@@ -265,8 +255,7 @@ static bool read_command(struct kube_exec *out, const struct kubeconfig_section 
     return true;
 }
 
-static bool read_arguments(struct kube_exec *out, const struct kubeconfig_section *exec,
-                           struct error *err)
+static bool read_arguments(struct kube_exec *out, const struct section *exec, struct error *err)
 {
     const char **arguments;
     if (!section_list(exec, "args", KUBE_ARGS_MAX, &arguments, err))
@@ -276,8 +265,7 @@ static bool read_arguments(struct kube_exec *out, const struct kubeconfig_sectio
     return true;
 }
 
-static bool read_setting(const char **out, const struct kubeconfig_section *setting,
-                         struct error *err)
+static bool read_setting(const char **out, const struct section *setting, struct error *err)
 {
     const char *name, *value;
     if (setting->map->type != VALUE_MAP)
@@ -290,8 +278,7 @@ static bool read_setting(const char **out, const struct kubeconfig_section *sett
     return true;
 }
 
-static bool read_environment(struct kube_exec *out, const struct kubeconfig_section *exec,
-                             struct error *err)
+static bool read_environment(struct kube_exec *out, const struct section *exec, struct error *err)
 {
     const struct value *settings = value_find(exec->map, "env");
     if (!settings || settings->type == VALUE_NULL)
@@ -302,7 +289,7 @@ static bool read_environment(struct kube_exec *out, const struct kubeconfig_sect
         return fail_key(exec, "env", err, "too many entries");
     size_t at = 0;
     value_each (item, settings) {
-        struct kubeconfig_section setting = *exec;
+        struct section setting = *exec;
         setting.at = arena_printf(exec->arena, "%s.env[%zu]", exec->at, at);
         setting.map = item;
         if (!read_setting(&out->env[at++], &setting, err))
@@ -311,10 +298,9 @@ static bool read_environment(struct kube_exec *out, const struct kubeconfig_sect
     return true;
 }
 
-static bool read_exec(struct kube_access *access, const struct kubeconfig_section *user,
-                      struct error *err)
+static bool read_exec(struct kube_access *access, const struct section *user, struct error *err)
 {
-    struct kubeconfig_section exec;
+    struct section exec;
     struct kube_exec *out = &access->exec;
     if (!section_map(user, "exec", &exec, err))
         return false;
@@ -329,7 +315,7 @@ static bool read_exec(struct kube_access *access, const struct kubeconfig_sectio
            read_command(out, &exec, err);
 }
 
-static bool refuse_auth_provider(const struct kubeconfig_section *user, struct error *err)
+static bool refuse_auth_provider(const struct section *user, struct error *err)
 {
     const struct value *provider = value_find(user->map, "auth-provider");
     if (!provider || provider->type == VALUE_NULL)
@@ -338,8 +324,7 @@ static bool refuse_auth_provider(const struct kubeconfig_section *user, struct e
                         "auth providers are not supported: use exec with a credential plugin");
 }
 
-bool kubeconfig_read_user(struct kube_access *access, const struct kubeconfig_section *user,
-                          struct error *err)
+bool kubeconfig_read_user(struct kube_access *access, const struct section *user, struct error *err)
 {
     return refuse_auth_provider(user, err) && read_certificate(access, user, err) &&
            read_token(access, user, err) && read_basic(access, user, err) &&

@@ -1,4 +1,4 @@
-#include "kinds/registry_name.h"
+#include "dns/registry_name.h"
 
 #include <string.h>
 
@@ -25,11 +25,11 @@ static void add_affix(struct buffer *out, struct text affix, struct text type)
     while (has_template(rest)) {
         const char *at = memmem(rest.at, rest.len, type_template, strlen(type_template));
         const char *behind = at + strlen(type_template);
-        buffer_add(out, rest.at, (size_t)(at - rest.at));
+        add_lower(out, (struct text){rest.at, (size_t)(at - rest.at)});
         add_lower(out, type);
         rest = (struct text){behind, (size_t)(rest.at + rest.len - behind)};
     }
-    buffer_add(out, rest.at, rest.len);
+    add_lower(out, rest);
 }
 
 void registry_name_write(struct buffer *out, struct text name, struct text type,
@@ -45,7 +45,7 @@ void registry_name_write(struct buffer *out, struct text name, struct text type,
     }
     if (text_is(label, "*") && affix->wildcard.len)
         label = affix->wildcard;
-    buffer_add(out, label.at, label.len);
+    add_lower(out, label);
     add_affix(out, affix->suffix, type);
     if (rest.at) {
         buffer_add_char(out, '.');

@@ -1,4 +1,4 @@
-#include "kinds/registry_name.h"
+#include "dns/registry_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,14 @@
 
 #include <cmocka.h>
 
-#include "kinds/test_manifest.h"
+#include "base/test_arena.h"
+
+static const char *letters(size_t count)
+{
+    char *text = arena_alloc(arena, count + 1, 1);
+    memset(text, 'a', count);
+    return text;
+}
 
 static void type_and_affixes_stand_around_the_first_label(void **state)
 {
@@ -24,6 +31,8 @@ static void type_and_affixes_stand_around_the_first_label(void **state)
         {"www.example.org", "A", {.prefix = TEXT("%{record_type}-x-")}, "a-x-www.example.org"},
         {"www.example.org", "A", {.suffix = TEXT("-%{record_type}.r")}, "www-a.r.example.org"},
         {"*.example.org", "A", {.wildcard = TEXT("any")}, "a-any.example.org"},
+        {"www.example.org", "A", {.prefix = TEXT("Own-")}, "own-a-www.example.org"},
+        {"*.example.org", "A", {.wildcard = TEXT("Any")}, "a-any.example.org"},
         {"*.example.org", "A", {.prefix = TEXT("")}, "a-*.example.org"},
         {"localhost", "A", {.prefix = TEXT("")}, "a-localhost"},
     };

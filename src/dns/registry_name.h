@@ -14,8 +14,9 @@ struct registry_affix {
     struct text wildcard; // txt-wildcard-replacement: stands for a first label "*"; empty: nothing
 };
 
-// Appends the name of that TXT record, without a final dot. `name` is as external_name_write()
-// makes it, `type` is "A", "CNAME" and so on.
+// Appends the name of that TXT record, without a final dot. `name` is a whole owner name in lower
+// case without a final dot, `type` is "A", "CNAME" and so on. Affixes are written in lower case, as
+// external-dns does.
 void registry_name_write(struct buffer *out, struct text name, struct text type,
                          const struct registry_affix *affix);
 // Can there be a record of that name? If not, external-dns leaves the record set out without a

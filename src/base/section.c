@@ -1,16 +1,16 @@
-#include "store/cluster/kubeconfig_section.h"
+#include "base/section.h"
 
 #include <string.h>
 
 #include "base/digest.h"
 
-static const char *dot_between(const struct kubeconfig_section *section, const char *key)
+static const char *dot_between(const struct section *section, const char *key)
 {
     return section->at[0] && key[0] && key[0] != '[' ? "." : "";
 }
 
-bool section_prefix(const struct kubeconfig_section *section, const struct value *value,
-                    const char *key, struct error *err)
+bool section_prefix(const struct section *section, const struct value *value, const char *key,
+                    struct error *err)
 {
     const struct value *place = value ? value : section->map;
     const char *path_end = section->at[0] || key[0] ? ": " : "";
@@ -21,8 +21,8 @@ bool section_prefix(const struct kubeconfig_section *section, const struct value
                         key, path_end);
 }
 
-bool section_fail(const struct kubeconfig_section *section, const struct value *value,
-                  const char *key, struct error *err, const char *format, ...)
+bool section_fail(const struct section *section, const struct value *value, const char *key,
+                  struct error *err, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -36,8 +36,8 @@ static bool is_nothing(const struct value *value)
     return !value || value->type == VALUE_NULL;
 }
 
-static bool check_type(const struct kubeconfig_section *section, const struct value *value,
-                       const char *key, enum value_type type, struct error *err)
+static bool check_type(const struct section *section, const struct value *value, const char *key,
+                       enum value_type type, struct error *err)
 {
     if (value->type == type)
         return true;
@@ -49,7 +49,7 @@ static bool check_type(const struct kubeconfig_section *section, const struct va
 }
 
 // *out is NULL when nothing is there.
-static bool find(const struct kubeconfig_section *section, const char *key, enum value_type type,
+static bool find(const struct section *section, const char *key, enum value_type type,
                  const struct value **out, struct error *err)
 {
     const struct value *value = value_find(section->map, key);
@@ -62,7 +62,7 @@ static bool find(const struct kubeconfig_section *section, const char *key, enum
     return true;
 }
 
-static bool check_terminated(const struct kubeconfig_section *section, const struct value *value,
+static bool check_terminated(const struct section *section, const struct value *value,
                              const char *key, struct error *err)
 {
     if (!value->text.len || !memchr(value->text.at, '\0', value->text.len))
@@ -70,7 +70,7 @@ static bool check_terminated(const struct kubeconfig_section *section, const str
     return section_fail(section, value, key, err, "a NUL is not allowed");
 }
 
-bool section_text(const struct kubeconfig_section *section, const char *key, const char **out,
+bool section_text(const struct section *section, const char *key, const char **out,
                   struct error *err)
 {
     const struct value *value;
@@ -82,7 +82,7 @@ bool section_text(const struct kubeconfig_section *section, const char *key, con
     return true;
 }
 
-bool section_path(const struct kubeconfig_section *section, const char *key, const char **out,
+bool section_path(const struct section *section, const char *key, const char **out,
                   struct error *err)
 {
     const char *path;
@@ -93,8 +93,7 @@ bool section_path(const struct kubeconfig_section *section, const char *key, con
     return true;
 }
 
-bool section_bool(const struct kubeconfig_section *section, const char *key, bool *out,
-                  struct error *err)
+bool section_bool(const struct section *section, const char *key, bool *out, struct error *err)
 {
     const struct value *value;
     if (!find(section, key, VALUE_BOOL, &value, err))
@@ -103,7 +102,7 @@ bool section_bool(const struct kubeconfig_section *section, const char *key, boo
     return true;
 }
 
-bool section_secret(const struct kubeconfig_section *section, const char *key, struct secret **out,
+bool section_secret(const struct section *section, const char *key, struct secret **out,
                     struct error *err)
 {
     const struct value *value;
@@ -124,7 +123,7 @@ static struct secret *decode_pem(struct text base64)
     return secret;
 }
 
-bool section_pem(const struct kubeconfig_section *section, const char *key, struct secret **out,
+bool section_pem(const struct section *section, const char *key, struct secret **out,
                  struct error *err)
 {
     const struct value *value;
@@ -137,8 +136,8 @@ bool section_pem(const struct kubeconfig_section *section, const char *key, stru
     return true;
 }
 
-bool section_list(const struct kubeconfig_section *section, const char *key, size_t limit,
-                  const char ***out, struct error *err)
+bool section_list(const struct section *section, const char *key, size_t limit, const char ***out,
+                  struct error *err)
 {
     const struct value *list;
     if (!find(section, key, VALUE_LIST, &list, err))
@@ -157,21 +156,21 @@ bool section_list(const struct kubeconfig_section *section, const char *key, siz
     return true;
 }
 
-bool section_map(const struct kubeconfig_section *section, const char *key,
-                 struct kubeconfig_section *out, struct error *err)
+bool section_map(const struct section *section, const char *key, struct section *out,
+                 struct error *err)
 {
     const struct value *map;
     if (!find(section, key, VALUE_MAP, &map, err))
         return false;
-    struct kubeconfig_section below = *section;
+    struct section below = *section;
     below.at = arena_printf(section->arena, "%s%s%s", section->at, dot_between(section, key), key);
     below.map = map;
     *out = below;
     return true;
 }
 
-bool section_check_plain(const struct kubeconfig_section *section, const char *key,
-                         const char *text, struct error *err)
+bool section_check_plain(const struct section *section, const char *key, const char *text,
+                         struct error *err)
 {
     for (; text && *text; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
