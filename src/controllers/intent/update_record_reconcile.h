@@ -19,6 +19,7 @@ struct update_record_fault {
 struct update_record_sync {
     const struct object *pod; // that is ready and asked; NULL: none is
     const struct answer_view *answer;
+    size_t names;
     size_t wanted_endpoints; // record sets that external-dns makes of the DNSEndpoints
     bool is_fresh;           // DNSEndpoints have changed since the last synchronization
     int64_t last_sync_s;     // 0: none is known

@@ -294,7 +294,7 @@ void update_record_report(struct update_record_reconcile *reconcile)
                    .version = reconcile->record.version,
                    .owner_id = pinned->owner_id,
                    .deployment = deployment_name(reconcile),
-                   .endpoints = (int64_t)reconcile->endpoint_count,
+                   .endpoints = (int64_t)reconcile->sync.names,
                    .last_sync_s = reconcile->sync.last_sync_s},
     };
     report_accepted(&report);

@@ -80,14 +80,14 @@ static int compare_sets(const void *a, const void *b)
 }
 
 // External-dns makes one of those that are equal in all of this.
-static size_t count_sets(struct wanted_set *sets, size_t count)
+static void count_sets(struct update_record_sync *sync, struct wanted_set *sets, size_t count)
 {
-    size_t different = 0;
     if (count)
         qsort(sets, count, sizeof *sets, compare_sets);
-    for (size_t i = 0; i < count; i++)
-        different += !i || compare_sets(&sets[i - 1], &sets[i]) != 0;
-    return different;
+    for (size_t i = 0; i < count; i++) {
+        sync->wanted_endpoints += !i || compare_sets(&sets[i - 1], &sets[i]) != 0;
+        sync->names += !i || !text_equal(sets[i - 1].name, sets[i].name);
+    }
 }
 
 static void read_endpoints(struct update_record_reconcile *reconcile)
@@ -107,7 +107,7 @@ static void read_endpoints(struct update_record_reconcile *reconcile)
                 endpoint.endpoints[at].dns_name, endpoint.endpoints[at].type,
                 endpoint.endpoints[at].set_identifier, endpoint.endpoints[at].ttl_s};
     }
-    sync->wanted_endpoints = count_sets(sets, count);
+    count_sets(sync, sets, count);
 }
 
 // ---- the question -------------------------------------------------------------------------------
