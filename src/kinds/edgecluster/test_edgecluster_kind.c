@@ -42,6 +42,9 @@ static void a_cluster_need_not_be_reached(void **state)
     assert_int_equal(cluster.label_count, 0);
 }
 
+#define L32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define L128 L32 L32 L32 L32
+
 static void each_rule_has_its_words(void **state)
 {
     static const char *const faults[][2] = {
@@ -54,6 +57,16 @@ static void each_rule_has_its_words(void **state)
          "spec.kubeconfigSecret.namespace is required"},
         {"{'provider':'p','cluster':'c','kvPairs':[{'name':'a','kv':[{}]}]}",
          "spec.kvPairs[0].kv[0] cannot be empty"},
+        {"{'provider':'p','cluster':'c','kubeconfigSecret':{'namespace':'N','name':'a_b','key':'/"
+         "'}}",
+         "spec.kubeconfigSecret.namespace: must match " KIND_NAMESPACE_PATTERN
+         "; spec.kubeconfigSecret.name: must match " KIND_NAME_PATTERN
+         "; spec.kubeconfigSecret.key: must match " KIND_KEY_PATTERN},
+        {"{'provider':'p','cluster':'c','kubeconfigSecret':{'namespace':'n-1','name':'a.b-c'}}",
+         NULL},
+        {"{'provider':'p','cluster':'c','kvPairs':[{'name':'a','kv':[{'k':'" L128 "'}]}]}", NULL},
+        {"{'provider':'p','cluster':'c','kvPairs':[{'name':'a','kv':[{'k':'" L128 "b'}]}]}",
+         "spec.kvPairs[0].kv[0].k: must have at most 128 octets, has 129"},
         {"{'cluster':'c'}", "spec.provider is required"},
     };
     (void)state;
