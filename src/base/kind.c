@@ -134,6 +134,13 @@ int64_t kind_field_max(const struct kind *kind, const struct field *field)
     return INT64_MAX;
 }
 
+int64_t kind_value_max(const struct kind *kind, const struct field *field)
+{
+    if (field->value_max)
+        return field->value_max;
+    return kind->is_foreign || kind->is_lenient ? INT64_MAX : KIND_TEXT_MAX;
+}
+
 bool kind_is_child(const struct field *parent, const struct field *row, struct text *name)
 {
     size_t len = parent ? strlen(parent->path) : 0;

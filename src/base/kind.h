@@ -38,6 +38,12 @@ enum field_flag {
     FIELD_JUDGED = 1 << 8,
 };
 
+// Patterns of names of objects and of what stands in them: a namespace, an object of another kind,
+// and a key of a Secret.
+#define KIND_NAMESPACE_PATTERN "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+#define KIND_NAME_PATTERN "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+#define KIND_KEY_PATTERN "^[-._a-zA-Z0-9]+$"
+
 // One field. `path` is dotted from the object's root, list items as `[]`: "spec.values[]". A parent
 // stands before its children. Paths under "metadata" are checked by kind.c itself.
 struct field {
@@ -47,7 +53,8 @@ struct field {
     int64_t min; // INT: value; TEXT: octets; LIST, TEXT_MAP: entries
     int64_t
         max; // 0 means: no bound of its own (the CRD generator still demands one on text, lists)
-    const char *pattern;        // POSIX ERE that is also RE2, anchored; or NULL
+    int64_t value_max;   // TEXT_MAP: octets of each value; 0: as many as a text without a bound has
+    const char *pattern; // POSIX ERE that is also RE2, anchored; or NULL
     const char *const *choices; // NULL-terminated, or NULL
     const char *fallback;       // the default that the CRD stores, "[]" for a list; nearly always
                                 // NULL
@@ -232,6 +239,8 @@ void kind_check_update(const struct kind *kind, const struct value *old, const s
 const struct field *kind_find_field(const struct kind *kind, const char *path);
 // The upper bound that check and CRD apply: max, or what stands in for 0. INT64_MAX: none.
 int64_t kind_field_max(const struct kind *kind, const struct field *field);
+// That of each value of a map of texts, in octets.
+int64_t kind_value_max(const struct kind *kind, const struct field *field);
 // What the CRD stores where a field with a fallback is absent.
 struct value *kind_make_fallback(struct arena *arena, const struct field *field);
 // apiextensions.k8s.io/v1 CustomResourceDefinition as YAML with a leading "---".

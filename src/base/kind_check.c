@@ -213,8 +213,9 @@ static void check_text_field(const struct check *check, const struct field *row,
         const struct spot at = {.parent = spot, .value = item, .name = item->key};
         if (is_skipped(check, NULL, item) || !check_type(check, &at, VALUE_TEXT))
             continue;
-        if (!check->kind->is_foreign && !check->kind->is_lenient && item->text.len > KIND_TEXT_MAX)
-            check_fail(check, &at, "must have at most %d octets, has %zu", KIND_TEXT_MAX,
+        int64_t max = kind_value_max(check->kind, row);
+        if ((int64_t)item->text.len > max)
+            check_fail(check, &at, "must have at most %lld octets, has %zu", (long long)max,
                        item->text.len);
         if ((row->flags & FIELD_BYTES) && !is_base64(item->text))
             check_fail(check, &at, "must be base64");

@@ -186,8 +186,9 @@ static void add_text_map_limits(const struct crd *crd, struct value *schema,
     value_put_text(crd->arena, values, "type", "string");
     if (row->flags & FIELD_BYTES)
         value_put_text(crd->arena, values, "format", "byte");
-    if (!crd->kind->is_lenient)
-        value_put_int(crd->arena, values, "maxLength", KIND_TEXT_MAX);
+    int64_t max = kind_value_max(crd->kind, row);
+    if (max != INT64_MAX)
+        value_put_int(crd->arena, values, "maxLength", max);
     add_entries(crd, schema, row);
 }
 

@@ -47,7 +47,7 @@ static const struct field record_fields[] = {
     {.path = "spec.ca", .type = FIELD_TEXT, .flags = FIELD_BYTES},
     {.path = "spec.since", .type = FIELD_TEXT, .flags = FIELD_TIME},
     {.path = "spec.extra", .type = FIELD_ANY},
-    {.path = "spec.selector", .type = FIELD_TEXT_MAP, .max = 2},
+    {.path = "spec.selector", .type = FIELD_TEXT_MAP, .max = 2, .value_max = 8},
     {.path = "spec.parts", .type = FIELD_LIST, .list_key = "type"},
     {.path = "spec.parts[]", .type = FIELD_MAP},
     {.path = "spec.parts[].type", .type = FIELD_TEXT, .flags = FIELD_REQUIRED},
@@ -226,6 +226,8 @@ static void ranges_and_lengths_name_their_bounds(void **state)
                  "10:3: spec.ttl: must be between 1 and 2147483647\n"
                  "11:3: spec.age: must be at least 5\n"
                  "12:3: spec.selector: must have at most 2 entries, has 3\n");
+    assert_finds(*state, &record, SPEC "  selector: {a: eightoct, b: nineoctet}\n",
+                 "10:27: spec.selector.b: must have at most 8 octets, has 9\n");
     assert_finds(*state, &record, SPEC "  ttl: 2147483648\n",
                  "10:3: spec.ttl: must be between 1 and 2147483647\n");
     assert_finds(*state, &record, HEAD "spec: {type: A, domain: o1234567890, values: [\"\"]}\n",

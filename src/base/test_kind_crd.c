@@ -22,7 +22,7 @@ static const struct field fields[] = {
     {.path = "spec.namespace", .type = FIELD_TEXT, .flags = FIELD_IMMUTABLE},
     {.path = "spec.on", .type = FIELD_BOOL, .fallback = "true"},
     {.path = "spec.server", .type = FIELD_TEXT, .max = 64, .pattern = "^https?://.+"},
-    {.path = "spec.selector", .type = FIELD_TEXT_MAP},
+    {.path = "spec.selector", .type = FIELD_TEXT_MAP, .value_max = 128},
     {.path = "spec.extra", .type = FIELD_ANY},
     {.path = "status", .type = FIELD_MAP},
     {.path = "status.conditions", .type = FIELD_LIST, .max = 16, .list_key = "type"},
@@ -141,7 +141,7 @@ static const char expected[] =
     "                type: object\n"
     "                additionalProperties:\n"
     "                  type: string\n"
-    "                  maxLength: 4096\n"
+    "                  maxLength: 128\n"
     "                maxProperties: 64\n"
     "              extra:\n"
     "                x-kubernetes-preserve-unknown-fields: true\n"

@@ -74,5 +74,6 @@ void kv_pairs_check(const struct value *object, struct findings *findings);
          .doc = "Its keys and values, in an order that counts; 1,024 pairs at most."},             \
     {                                                                                              \
         .path = "spec.kvPairs[].kv[]", .type = FIELD_TEXT_MAP, .min = 1, .max = KV_PAIRS_MAX,      \
+        .value_max = KV_VALUE_MAX,                                                                 \
         .doc = "One or more keys, each with a text of at most 128 octets."                         \
     }

@@ -410,9 +410,9 @@ class Cluster:
 
     # ---- what is in it
 
-    def install_crds(self):
+    def install_crds(self, *words):
         """What `signpost manifests --crd` prints; returns when its kinds can be created."""
-        code, text, errors = harness.run("manifests", "--crd")
+        code, text, errors = harness.run("manifests", "--crd", *words)
         assert code == 0, errors
         code, _, errors = self.kubectl("apply", "--server-side", "--validate=strict", "-f", "-",
                                        stdin=text)

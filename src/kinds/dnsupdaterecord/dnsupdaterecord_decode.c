@@ -256,7 +256,7 @@ struct text update_record_owner(const struct update_record *record)
         return record->pinned.owner_id;
     if (record->adopt_owner.len)
         return record->adopt_owner;
-    return text_is(given, "default") ? (struct text){0} : given;
+    return !text_is(given, "default") ? given : (struct text){0};
 }
 
 const struct update_record_ref *update_record_find_ref(const struct update_record *record,

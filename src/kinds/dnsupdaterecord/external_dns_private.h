@@ -8,6 +8,7 @@
 const char *external_dns_check_arn(struct text text);
 const char *external_dns_check_duration(struct text text);          // 0 or more
 const char *external_dns_check_positive_duration(struct text text); // more than 0
+const char *external_dns_check_interval(struct text text);          // 1s or more
 const char *external_dns_check_owner(struct text text);
 const char *external_dns_check_affix(struct text text); // prefix or suffix of ownership records
 const char *external_dns_check_annotation_prefix(struct text text);

@@ -7,7 +7,13 @@
 #include "kinds/dnsupdaterecord/external_dns.h"
 #include "kinds/dnsupdaterecord/external_dns_private.h"
 
-enum { PORT_MAX = 65535, PART_MAX = 32, HOURS_A_DAY = 24, HOURS_A_WEEK = 168 };
+enum {
+    PORT_MAX = 65535,
+    PART_MAX = 32,
+    HOURS_A_DAY = 24,
+    HOURS_A_WEEK = 168,
+    NS_A_SECOND = 1000000000
+};
 
 const char *const external_dns_zone_types[] = {"", "public", "private", NULL};
 const char *const external_dns_algorithms[] = {"hmac-sha1",   "hmac-sha224", "hmac-sha256",
@@ -93,6 +99,15 @@ const char *external_dns_check_positive_duration(struct text text)
     if (!external_dns_duration_ns(text, &ns))
         return NO_DURATION;
     return ns <= 0 ? "must be more than 0s" : NULL;
+}
+
+// Providers limit how often they are called, and each synchronization reads all of a zone.
+const char *external_dns_check_interval(struct text text)
+{
+    int64_t ns;
+    if (!external_dns_duration_ns(text, &ns))
+        return NO_DURATION;
+    return ns < NS_A_SECOND ? "must be at least 1s" : NULL;
 }
 
 // ---- texts --------------------------------------------------------------------------------------

@@ -246,6 +246,22 @@ static void what_stands_beside_parameters_is_judged(void **state)
     check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
 }
 
+static void secret_refs_have_names_of_secrets_and_of_keys(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"aws", "'secretRefs':[{'target':'env:AWS_SESSION_TOKEN','name':'a.b-c','key':'B_c.d'}]",
+         NULL},
+        {"aws", "'secretRefs':[{'target':'env:AWS_SECRET_ACCESS_KEY','name':'A','key':'b'}]",
+         "spec.secretRefs[0].name: must match " KIND_NAME_PATTERN},
+        {"aws", "'secretRefs':[{'target':'env:AWS_SECRET_ACCESS_KEY','name':'a','key':'b/c'}]",
+         "spec.secretRefs[0].key: must match " KIND_KEY_PATTERN},
+        {"aws", "'imagePullSecrets':[{'name':'a..b'}]",
+         "spec.imagePullSecrets[0].name: must match " KIND_NAME_PATTERN},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+}
+
 static void flags_that_end_external_dns_are_refused(void **state)
 {
     (void)state;
@@ -585,6 +601,7 @@ int main(void)
         UNIT(messages_are_signed_or_not),
         UNIT(what_is_odd_is_warned_of),
         UNIT(what_stands_beside_parameters_is_judged),
+        UNIT(secret_refs_have_names_of_secrets_and_of_keys),
         UNIT(flags_that_end_external_dns_are_refused),
         UNIT(no_secret_stands_in_a_finding),
         UNIT(a_password_in_the_urls_of_etcd_is_refused_and_never_shown),

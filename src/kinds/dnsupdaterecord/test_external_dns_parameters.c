@@ -82,7 +82,7 @@ static const struct {
      "\"X\" may hold only a-z"},
     {"txt-cache-interval", "aws", "'1d'", "--txt-cache-interval=1d", "'-1s'",
      "must not be negative"},
-    {"interval", "aws", "'1h30m'", "--interval=1h30m", "'-1s'", "must be more than 0s"},
+    {"interval", "aws", "'1s'", "--interval=1s", "'999ms'", "\"999ms\" must be at least 1s"},
     {"once", "aws", "false", NULL, "true", "would restart for ever"},
     {"dry-run", "aws", "true", "--dry-run", "'true'", "expected a boolean"},
     {"log-format", "aws", "'json'", "--log-format=json", "'xml'", "must be text or json"},

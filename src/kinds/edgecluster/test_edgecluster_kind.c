@@ -91,6 +91,9 @@ static void only_a_cluster_with_a_kubeconfig_has_to_be_reached(void **state)
     }
 }
 
+#define L32 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define L128 L32 L32 L32 L32
+
 static void each_rule_has_its_words(void **state)
 {
     static const char *const faults[][2] = {
@@ -103,6 +106,16 @@ static void each_rule_has_its_words(void **state)
          "spec.kubeconfigSecret.namespace is required"},
         {"{'provider':'p','cluster':'c','kvPairs':[{'name':'a','kv':[{}]}]}",
          "spec.kvPairs[0].kv[0] cannot be empty"},
+        {"{'provider':'p','cluster':'c','kubeconfigSecret':{'namespace':'N','name':'a_b','key':'/"
+         "'}}",
+         "spec.kubeconfigSecret.namespace: must match " KIND_NAMESPACE_PATTERN
+         "; spec.kubeconfigSecret.name: must match " KIND_NAME_PATTERN
+         "; spec.kubeconfigSecret.key: must match " KIND_KEY_PATTERN},
+        {"{'provider':'p','cluster':'c','kubeconfigSecret':{'namespace':'n-1','name':'a.b-c'}}",
+         NULL},
+        {"{'provider':'p','cluster':'c','kvPairs':[{'name':'a','kv':[{'k':'" L128 "'}]}]}", NULL},
+        {"{'provider':'p','cluster':'c','kvPairs':[{'name':'a','kv':[{'k':'" L128 "b'}]}]}",
+         "spec.kvPairs[0].kv[0].k: must have at most 128 octets, has 129"},
         {"{'cluster':'c'}", "spec.provider is required"},
     };
     (void)state;
