@@ -43,7 +43,7 @@ struct metrics_guard *metrics_guard_new(const struct world *world, struct api *a
 {
     struct metrics_guard *guard = mem_new_of(struct metrics_guard);
     guard->world = *world;
-    guard->bearers = bearers_new(world, api, "/metrics", &bearers_strict_limits);
+    guard->bearers = bearers_new(world, api, "/metrics");
     return guard;
 }
 

@@ -109,8 +109,7 @@ static bool make_services(struct run_process *run, struct error *err)
 static bool open_services(struct run_process *run, struct error *err)
 {
     for (size_t i = 0; i < subject_count; i++)
-        if (run->services[i] &&
-            !subjects[i]->service->open(run->services[i], run->engine, run->store, err))
+        if (run->services[i] && !subjects[i]->service->open(run->services[i], run->engine, err))
             return false;
     return true;
 }

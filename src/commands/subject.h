@@ -30,8 +30,8 @@ struct service_setup {
 struct service {
     // Before there is an engine. NULL: err says why.
     void *(*make)(const struct service_setup *setup, struct error *err);
-    // Before the engine starts; `store` is the engine's. False: err says why it never can.
-    bool (*open)(void *service, struct engine *engine, struct store *store, struct error *err);
+    // Before the engine starts. False: err says why it never can.
+    bool (*open)(void *service, struct engine *engine, struct error *err);
     // Lines of /readyz; texts live until the loop comes around. May be NULL, as may the next.
     size_t (*checks)(const void *service, struct store_check *out, size_t capacity);
     void (*write_metrics)(const void *service, struct buffer *out); // Prometheus text

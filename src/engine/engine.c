@@ -126,7 +126,6 @@ void engine_free(struct engine *engine)
     loop_timer_cancel(engine->loop, &engine->leave_timer);
     writes_free(engine);
     owned_objects_free(engine);
-    frontend_writes_free(engine);
     publish_free(engine);
     shared_models_free(engine);
     backends_free(engine);
@@ -348,7 +347,6 @@ static void on_batch_end(void *context)
     engine->is_event_batch_open = false;
     loop_timer_cancel(engine->loop, &engine->event_batch_timer);
     queue_event_batch(engine);
-    frontend_writes_look(engine);
 }
 
 void event_batch_give_up(struct engine *engine)

@@ -114,44 +114,6 @@ void engine_change_request(struct engine *engine, const char *backend, const str
 void engine_ask(struct engine *engine, const char *backend, const char *trace,
                 change_request_done *done, void *context);
 
-// ---- objects of frontends -----------------------------------------------------------------------
-
-// What a frontend reads are the objects of the kinds that controllers read; it never sees the
-// cache. Borrowed until the next turn of the loop; NULL: there is none.
-const struct object *engine_find_object(const struct engine *engine,
-                                        const struct object_ref_key *key);
-// Calls back for every object of the kind, in no order; nothing may be written meanwhile.
-void engine_each_object(const struct engine *engine, const struct kind *kind,
-                        void (*call)(void *context, const struct object *object), void *context);
-// True if all objects of the kind are known, so that the absence of one proves that it does not
-// exist.
-bool engine_knows_kind(const struct engine *engine, const struct kind *kind);
-
-// One object that a frontend makes, changes or removes, as store_write_object() does it.
-struct engine_object_write {
-    const char *frontend;      // its name, for the log
-    struct object_ref_key key; // of any kind; one that no controller reads counts as unread
-    const struct value *tree;  // what is set; members that are null go. NULL: the object goes
-    const struct object *seen; // the state that is changed or removed; NULL: nothing has the name
-    int64_t deadline_ms;       // how long the frontend waits
-};
-struct engine_object_result {
-    bool is_ok;
-    const struct error *error;   // of a write that failed; fault AGAIN, reason Timeout past the
-                                 // deadline
-    const struct object *object; // the state that a read finds from now on; NULL: there is none
-};
-typedef void engine_object_done(void *context, const struct engine_object_result *result);
-// Writes it through the store's write window, whoever leads. `done` is called once, never from
-// within this call: when the store has confirmed the write and what a frontend reads shows it (or,
-// if nothing came of it that can be seen, a second later). `write` may be freed on return.
-void engine_write_object(struct engine *engine, const struct engine_object_write *write,
-                         engine_object_done *done, void *context);
-// Reads the whole object from the store, its status included: reply->tree of store_get(). Never
-// calls from within.
-void engine_read_object(struct engine *engine, const struct object_ref_key *key, store_done *done,
-                        void *context);
-
 // ---- what an object would come to ---------------------------------------------------------------
 
 // Adds to `findings` what the conditions of an object would say that somebody is about to write

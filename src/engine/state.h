@@ -289,8 +289,6 @@ struct engine {
     LIST_OF(struct write) writes; // store calls under way
     struct ledger_calls ledger_calls;
     LIST_OF(struct object_write) object_writes;
-    LIST_OF(struct frontend_write) frontend_writes;
-    uint64_t frontend_write_count; // so many were ever asked for
     // The number of the backend for whose removals an approval object is written; 0: none.
     uint16_t approval_backend;
     bool is_approval_renewed; // that write removes the previous object
@@ -353,11 +351,6 @@ void keys_wake_all(struct engine *engine, size_t controller);
 // Wakes the key at that time (mono).
 void key_after(struct engine *engine, uint32_t id, int64_t at_ms);
 void keys_free(struct engine *engine);
-
-// frontend_objects.c
-// Answers the writes of frontends that the events so far show.
-void frontend_writes_look(struct engine *engine);
-void frontend_writes_free(struct engine *engine); // ends those under way; nobody is answered
 
 // owned_objects.c
 // Writes those objects of the decision that are not written yet, several at a time. False: nothing

@@ -478,8 +478,7 @@ static bool open_engine(struct bench *bench, const struct invocation *invocation
         .controller_count = CHOSEN,
     };
     bench->engine = engine_new(&options);
-    return zone_service.open(bench->place, bench->engine, bench->store, err) &&
-           engine_start(bench->engine, err);
+    return zone_service.open(bench->place, bench->engine, err) && engine_start(bench->engine, err);
 }
 
 static void close_all(struct bench *bench)

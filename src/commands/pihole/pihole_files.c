@@ -200,9 +200,8 @@ static void *make(const struct service_setup *setup, struct error *err)
     return place;
 }
 
-static bool open_files(void *service, struct engine *engine, struct store *store, struct error *err)
+static bool open_files(void *service, struct engine *engine, struct error *err)
 {
-    (void)store;
     struct error ignored;
     struct pihole_files *place = service;
     (void)err;

@@ -372,9 +372,8 @@ static void *make(const struct service_setup *setup, struct error *err)
     return NULL;
 }
 
-static bool open_place(void *service, struct engine *engine, struct store *store, struct error *err)
+static bool open_place(void *service, struct engine *engine, struct error *err)
 {
-    (void)store;
     struct configured_zones *place = service;
     struct error ignored;
     struct hostport listen[LISTEN_MAX];

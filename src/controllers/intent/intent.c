@@ -5,7 +5,6 @@
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
 #include "controllers/intent/update_record.h"
-#include "kinds/clusterprovider/clusterprovider_kind.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -55,7 +54,6 @@ static const struct input inputs[PUBLICATION_INPUTS] = {
     [PUBLICATION_UPDATE_RECORDS] = {.kind = &dnsupdaterecord_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_CLOUDS] = {.kind = &logicalcloud_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_CLUSTERS] = {.kind = &edgecluster_kind, .lookup_keys = look_up_nothing},
-    [PUBLICATION_PROVIDERS] = {.kind = &clusterprovider_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_INTENTS] = {.kind = &trafficgroupintent_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_NAMESPACES] = {.kind = &namespace_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_SERVICES] = {.kind = &service_kind, .lookup_keys = look_up_nothing},

@@ -14,15 +14,17 @@
 
 enum {
     ENTRIES_MAX = 64,
-    KNOWN_MAX = 32, // of them; the rest is for strangers
+    KNOWN_MAX = 32,    // of them; the rest is for strangers
+    ASKING_MAX = 8,    // strangers' tokens
+    ASKING_OF_ONE = 2, // of one source
+    ASKED_A_SECOND = 2,
+    ASKED_AT_ONCE = 8,
     HASH_OCTETS = 32,
     TOKEN_OCTETS_MAX = 8192,
     BODY_OCTETS_MAX = 6 * TOKEN_OCTETS_MAX + 256,
+    GOOD_MS = 60 * 1000,
     CALL_MS = 10 * 1000,
 };
-
-const struct bearers_limits bearers_strict_limits = {
-    .good_ms = 60000, .per_s = 2, .burst = 8, .asking = 8, .asking_of_one = 2};
 
 static const char *const create[] = {"create", NULL};
 const struct kube_right bearers_rights[] = {
@@ -56,7 +58,6 @@ struct entry {
     enum bearer_result result;
     int64_t until_ms; // 0: nothing is known
     struct api_call *call;
-    char *access; // what is asked about, as a member of the review's spec; NULL: nothing is asked
     LIST_OF(struct waiter) waiters;
 };
 
@@ -64,7 +65,6 @@ struct bearers {
     struct loop *loop;
     struct api *api;
     char *path;
-    struct bearers_limits limits;
     struct dns_rate rate; // of strangers' tokens
     struct entry entries[ENTRIES_MAX];
 };
@@ -96,7 +96,7 @@ static bool may_ask(struct bearers *bearers, const uint8_t source[16])
         asking += is_strange;
         of_one += is_strange && !memcmp(entry->source, source, sizeof entry->source);
     }
-    return asking < bearers->limits.asking && of_one < bearers->limits.asking_of_one &&
+    return asking < ASKING_MAX && of_one < ASKING_OF_ONE &&
            dns_rate_take(&bearers->rate, source, loop_mono_ms(bearers->loop));
 }
 
@@ -115,7 +115,6 @@ static struct entry *make(struct bearers *bearers, const uint8_t hash[HASH_OCTET
             found = entry;
     }
     must(found);
-    free(found->access);
     *found = (struct entry){.bearers = bearers};
     memcpy(found->hash, hash, HASH_OCTETS);
     memcpy(found->source, source, sizeof found->source);
@@ -150,8 +149,7 @@ static void settle(struct entry *entry, enum bearer_result result)
     bool is_sure = result != BEARER_UNSURE;
     entry->result = result;
     know(entry, result);
-    entry->until_ms =
-        is_sure ? loop_mono_ms(entry->bearers->loop) + entry->bearers->limits.good_ms : 0;
+    entry->until_ms = is_sure ? loop_mono_ms(entry->bearers->loop) + GOOD_MS : 0;
     for (struct waiter *waiter; (waiter = list_take_first(&entry->waiters));) {
         waiter->judged(waiter->asker, result);
         free(waiter);
@@ -215,7 +213,9 @@ static void ask_access(struct entry *entry, const struct value *user)
     buffer_add_text(&body, "{\"apiVersion\":\"authorization.k8s.io/v1\","
                            "\"kind\":\"SubjectAccessReview\",\"spec\":{");
     write_user(&body, user);
-    buffer_printf(&body, "%s}}", entry->access);
+    buffer_add_text(&body, "\"nonResourceAttributes\":{\"verb\":\"get\",\"path\":");
+    value_write_json_text(&body, text_of(entry->bearers->path));
+    buffer_add_text(&body, "}}}");
     send(entry, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &body, handle_access);
 }
 
@@ -249,15 +249,13 @@ static void ask_token(struct entry *entry, struct text token)
 
 // ---- public -------------------------------------------------------------------------------------
 
-struct bearers *bearers_new(const struct world *world, struct api *api, const char *path,
-                            const struct bearers_limits *limits)
+struct bearers *bearers_new(const struct world *world, struct api *api, const char *path)
 {
     struct bearers *bearers = mem_new_of(struct bearers);
     bearers->loop = world->loop;
     bearers->api = api;
-    bearers->path = mem_copy_text(path ? path : "");
-    bearers->limits = *limits;
-    bearers->rate.limit = (struct dns_rate_limit){.per_s = limits->per_s, .burst = limits->burst};
+    bearers->path = mem_copy_text(path);
+    bearers->rate.limit = (struct dns_rate_limit){.per_s = ASKED_A_SECOND, .burst = ASKED_AT_ONCE};
     random_fill(world->random, &bearers->rate.seed, sizeof bearers->rate.seed);
     return bearers;
 }
@@ -272,7 +270,6 @@ void bearers_free(struct bearers *bearers)
             api_cancel(bearers->api, entry->call);
         list_each (waiter, &entry->waiters)
             free(waiter);
-        free(entry->access);
     }
     free(bearers->path);
     free(bearers);
@@ -285,49 +282,16 @@ static void wait_for(struct entry *entry, bearer_judged *judged, void *asker)
     list_prepend(&entry->waiters, waiter);
 }
 
-static void write_member(struct buffer *out, const char *key, struct text value)
-{
-    buffer_printf(out, ",\"%s\":", key);
-    value_write_json_text(out, value);
-}
-
-static void write_access(const struct bearers *bearers, const struct bearer_access *access,
-                         struct buffer *out)
-{
-    buffer_add_text(out, access ? "\"resourceAttributes\":{\"verb\":"
-                                : "\"nonResourceAttributes\":{\"verb\":");
-    value_write_json_text(out, access ? text_of(access->verb) : TEXT("get"));
-    if (access) {
-        write_member(out, "group", text_of(access->kind->group));
-        write_member(out, "resource", text_of(access->kind->plural));
-        write_member(out, "namespace", access->namespace_.at ? access->namespace_ : TEXT(""));
-    } else {
-        write_member(out, "path", text_of(bearers->path));
-    }
-    buffer_add_char(out, '}');
-}
-
-static void hash_question(struct text token, const struct buffer *access, uint8_t out[HASH_OCTETS])
-{
-    struct digest_state *state = digest_begin(DIGEST_SHA256);
-    digest_add(state, token.at, token.len);
-    digest_add(state, "\n", 1);
-    digest_add(state, access->at, access->len);
-    digest_end(state, out);
-}
-
 void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_judged *judged,
                  void *asker)
 {
     struct text token = bearer->token;
     uint8_t hash[HASH_OCTETS];
-    AUTO_BUFFER access = {0};
     if (!token.len || token.len > TOKEN_OCTETS_MAX) {
         judged(asker, BEARER_UNKNOWN);
         return;
     }
-    write_access(bearers, bearer->access, &access);
-    hash_question(token, &access, hash);
+    digest_of(DIGEST_SHA256, token, hash);
     struct entry *entry = find(bearers, hash);
     if (entry && !entry->call && loop_mono_ms(bearers->loop) < entry->until_ms) {
         judged(asker, entry->result);
@@ -342,8 +306,6 @@ void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_ju
         judged(asker, BEARER_UNSURE);
         return;
     }
-    if (!entry->access)
-        entry->access = buffer_steal(&access);
     wait_for(entry, judged, asker);
     if (!is_asked)
         ask_token(entry, token);

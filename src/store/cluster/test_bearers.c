@@ -80,7 +80,7 @@ static int set_up(void **state)
     bench->random.fill = fill;
     bench->world = (struct world){.loop = bench->loop, .random = &bench->random};
     bench->api = (struct api){.loop = bench->loop, .serve = serve, .context = bench};
-    bench->bearers = bearers_new(&bench->world, &bench->api, "/metrics", &bearers_strict_limits);
+    bench->bearers = bearers_new(&bench->world, &bench->api, "/metrics");
     for (size_t i = 0; i < ANSWERS_MAX; i++)
         bench->answers[i] = NONE;
     *state = bench;
@@ -107,7 +107,7 @@ static void judged(void *asker, enum bearer_result result)
 
 static void ask_from(struct bench *bench, uint8_t source, size_t asker, const char *token)
 {
-    const struct bearer bearer = {text_of(token), {[10] = 0xff, 0xff, 192, 0, 2, source}, NULL};
+    const struct bearer bearer = {text_of(token), {[10] = 0xff, 0xff, 192, 0, 2, source}};
     bench->answers[asker] = NONE;
     bearers_ask(bench->bearers, &bearer, judged, &bench->answers[asker]);
 }

@@ -1,8 +1,0 @@
-#include "commands/intent/intent_service.h"
-
-extern const struct subject intent_subject;
-const struct subject intent_subject = {
-    .name = "intent",
-    .options = {[SUBJECT_RUN] = {intent_options, INTENT_OPTION_COUNT, false}},
-    .service = &intent_service,
-};
