@@ -99,7 +99,7 @@ void call_answer_text(struct call *call, int status, const char *first_line,
     } else {
         if (*first_line)
             buffer_printf(&body, "%s\n", first_line);
-        faults_write(&call->faults, &body);
+        body_faults_write(&call->faults, &body);
         for (size_t i = 0; lines && i < lines->count; i++)
             buffer_printf(&body, "%s\n", lines->items[i]);
     }

@@ -59,23 +59,23 @@ static const char *pointer_of(struct arena *arena, const char *parent, struct te
 {
     AUTO_BUFFER path = {0};
     finding_path_add(&path, key);
-    return faults_pointer(arena, parent, buffer_text(&path).at);
+    return body_faults_pointer(arena, parent, buffer_text(&path).at);
 }
 
-static void refuse_type(struct faults *faults, const char *pointer, const char *wanted)
+static void refuse_type(struct body_faults *faults, const char *pointer, const char *wanted)
 {
     faults->has_type_fault = true;
-    faults_add(faults, pointer, "expected %s", wanted);
+    body_faults_add(faults, pointer, "expected %s", wanted);
 }
 
-static void refuse_unknown(struct faults *faults, const char *pointer, struct text key,
+static void refuse_unknown(struct body_faults *faults, const char *pointer, struct text key,
                            const char *const *known, size_t count)
 {
     const char *nearest = text_nearest(key, known, count);
     if (nearest)
-        faults_add(faults, pointer, "unknown field; did you mean %s?", nearest);
+        body_faults_add(faults, pointer, "unknown field; did you mean %s?", nearest);
     else
-        faults_add(faults, pointer, "unknown field");
+        body_faults_add(faults, pointer, "unknown field");
 }
 
 static bool is_metadata_member(struct text key)
@@ -87,7 +87,7 @@ static bool is_metadata_member(struct text key)
 }
 
 static void take_metadata_member(struct arena *arena, const struct value *item, struct body *out,
-                                 struct faults *faults)
+                                 struct body_faults *faults)
 {
     struct text key = real_name(item->key);
     const char *pointer = pointer_of(arena, "/metadata", item->key);
@@ -99,21 +99,22 @@ static void take_metadata_member(struct arena *arena, const struct value *item, 
     else if (is_name)
         out->name = item->text;
     else if (value_find_text(out->fields, key))
-        faults_add(faults, pointer, "stands there twice");
+        body_faults_add(faults, pointer, "stands there twice");
     else if (item->text.len)
         value_set(out->fields, key, value_copy(arena, item));
 }
 
-static void check_name(const struct body *body, struct faults *faults)
+static void check_name(const struct body *body, struct body_faults *faults)
 {
     if (body->name.len && !emco_name_is_valid(body->name))
-        faults_add(faults, "/metadata/name",
-                   "must be 1 to %d letters, digits, - _ or . with a letter or digit at both ends",
-                   EMCO_NAME_MAX);
+        body_faults_add(
+            faults, "/metadata/name",
+            "must be 1 to %d letters, digits, - _ or . with a letter or digit at both ends",
+            EMCO_NAME_MAX);
 }
 
 static void take_metadata(struct arena *arena, const struct value *metadata, struct body *out,
-                          struct faults *faults)
+                          struct body_faults *faults)
 {
     if (metadata && metadata->type != VALUE_MAP) {
         refuse_type(faults, "/metadata", "an object");
@@ -152,11 +153,11 @@ static bool is_known(struct arena *arena, const struct resource *resource, struc
 }
 
 static void take_unknown(struct arena *arena, const struct resource *resource,
-                         const struct value *item, struct body *out, struct faults *faults)
+                         const struct value *item, struct body *out, struct body_faults *faults)
 {
     const char *pointer = pointer_of(arena, "/spec", item->key);
     if (!resource->keeps_unknown) {
-        faults_add(faults, pointer, "unknown field");
+        body_faults_add(faults, pointer, "unknown field");
         return;
     }
     struct value *extra = value_find(out->fields, "extra");
@@ -165,11 +166,11 @@ static void take_unknown(struct arena *arena, const struct resource *resource,
         value_set(out->fields, TEXT("extra"), extra);
     }
     value_set(extra, item->key, value_copy(arena, item));
-    faults_warn(faults, "%s has no effect; it is kept", pointer);
+    body_faults_warn(faults, "%s has no effect; it is kept", pointer);
 }
 
 static void take_spec(struct arena *arena, const struct resource *resource,
-                      const struct value *spec, struct body *out, struct faults *faults)
+                      const struct value *spec, struct body *out, struct body_faults *faults)
 {
     if (spec && spec->type != VALUE_MAP) {
         refuse_type(faults, "/spec", "an object");
@@ -183,7 +184,7 @@ static void take_spec(struct arena *arena, const struct resource *resource,
         }
         key = object_member(resource, key);
         if (value_find_text(out->fields, key))
-            faults_add(faults, pointer_of(arena, "/spec", item->key), "stands there twice");
+            body_faults_add(faults, pointer_of(arena, "/spec", item->key), "stands there twice");
         value_set(out->fields, key, value_copy(arena, item));
     }
 }
@@ -191,23 +192,25 @@ static void take_spec(struct arena *arena, const struct resource *resource,
 // ---- reading ------------------------------------------------------------------------------------
 
 static void take_label(struct arena *arena, const struct value *document, struct body *out,
-                       struct faults *faults)
+                       struct body_faults *faults)
 {
     value_each (item, document)
         if (!text_is(item->key, "clusterLabel"))
-            faults_add(faults, pointer_of(arena, "", item->key), "unknown field");
+            body_faults_add(faults, pointer_of(arena, "", item->key), "unknown field");
         else if (item->type != VALUE_TEXT)
             refuse_type(faults, "/clusterLabel", "a text");
         else
             out->name = item->text;
     if (out->name.len && !emco_name_is_valid(out->name))
-        faults_add(faults, "/clusterLabel",
-                   "must be 1 to %d letters, digits, - _ or . with a letter or digit at both ends",
-                   EMCO_NAME_MAX);
+        body_faults_add(
+            faults, "/clusterLabel",
+            "must be 1 to %d letters, digits, - _ or . with a letter or digit at both ends",
+            EMCO_NAME_MAX);
 }
 
 static void take_document(struct arena *arena, const struct resource *resource,
-                          const struct value *document, struct body *out, struct faults *faults)
+                          const struct value *document, struct body *out,
+                          struct body_faults *faults)
 {
     static const char *const known[] = {"metadata", "spec"};
     if (!resource->hidden) {
@@ -226,7 +229,7 @@ static void take_document(struct arena *arena, const struct resource *resource,
 }
 
 bool body_read(struct arena *arena, const struct resource *resource, const char *content_type,
-               struct text octets, size_t octets_max, struct body *out, struct faults *faults,
+               struct text octets, size_t octets_max, struct body *out, struct body_faults *faults,
                struct error *err)
 {
     const struct value *document;
@@ -306,10 +309,10 @@ static const char *body_pointer(struct arena *arena, const struct resource *reso
     if (!rest)
         return "/metadata/name";
     if (is_metadata_member(text_of(rest)) || !strcmp(rest, "name"))
-        return faults_pointer(arena, "/metadata", rest);
+        return body_faults_pointer(arena, "/metadata", rest);
     if (resource->rename.object && !strcmp(rest, resource->rename.object))
         rest = resource->rename.body;
-    return faults_pointer(arena, "/spec", rest);
+    return body_faults_pointer(arena, "/spec", rest);
 }
 
 // The text without its path in front.
@@ -324,7 +327,7 @@ static const char *bare_text(const struct finding *finding)
 }
 
 void body_take_findings(const struct resource *resource, const char *place,
-                        const struct findings *findings, struct faults *faults)
+                        const struct findings *findings, struct body_faults *faults)
 {
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
@@ -332,10 +335,10 @@ void body_take_findings(const struct resource *resource, const char *place,
         const char *text = bare_text(finding);
         bool is_type = !strncmp(text, "expected a ", 11) && strstr(text, ", found ");
         if (finding->level == FINDING_WARNING) {
-            faults_warn(faults, "%s: %s", pointer, text);
+            body_faults_warn(faults, "%s: %s", pointer, text);
             continue;
         }
         faults->has_type_fault |= is_type;
-        faults_add(faults, pointer, "%s", text);
+        body_faults_add(faults, pointer, "%s", text);
     }
 }

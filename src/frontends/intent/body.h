@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/value.h"
-#include "frontends/intent/faults.h"
+#include "frontends/intent/body_faults.h"
 #include "frontends/intent/resource.h"
 
 // From EMCO's bodies, {"metadata": {...}, "spec": {...}}, to what the object or an entry of one of
@@ -21,7 +21,7 @@ struct body {
 // 422 in `err`. Otherwise faults say what is wrong with it. Texts live in the arena, or as long as
 // `octets`.
 bool body_read(struct arena *arena, const struct resource *resource, const char *content_type,
-               struct text octets, size_t octets_max, struct body *out, struct faults *faults,
+               struct text octets, size_t octets_max, struct body *out, struct body_faults *faults,
                struct error *err);
 
 // {"metadata": {...}, "spec": {...}} of an item: `map` is the object's spec, or the entry.
@@ -30,4 +30,4 @@ struct value *body_view(struct arena *arena, const struct resource *resource, st
 // Adds what a check of the whole object found: `place` is where the map stands in it ("spec",
 // "spec.kvPairs[2]"), and pointers are those of the body.
 void body_take_findings(const struct resource *resource, const char *place,
-                        const struct findings *findings, struct faults *faults);
+                        const struct findings *findings, struct body_faults *faults);

@@ -25,7 +25,7 @@ struct call {
     struct http_exchange *exchange; // NULL: the client has gone
     struct arena *arena;            // emptied for each try
     struct route route;
-    struct faults faults;
+    struct body_faults faults;
     const char *method;
     unsigned tries;
     struct loop_timer again;

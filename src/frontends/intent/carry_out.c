@@ -1,5 +1,5 @@
+#include "frontends/intent/body_secrets.h"
 #include "frontends/intent/call.h"
-#include "frontends/intent/secrets.h"
 
 // Carries out what a request comes to: its writes in their order, then the answer.
 

@@ -1,10 +1,10 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "frontends/intent/body_secrets.h"
 #include "frontends/intent/call.h"
 #include "frontends/intent/check.h"
 #include "frontends/intent/patch.h"
-#include "frontends/intent/secrets.h"
 #include "kinds/namespace/namespace_kind.h"
 #include "kinds/secret/secret_kind.h"
 
@@ -266,11 +266,11 @@ static void take_kubeconfig(struct item_change *change, const char *secret)
 static void take_secrets(struct item_change *change)
 {
     struct arena *arena = change->call->arena;
-    const char *secret = secrets_name(arena, change->place.key.name);
+    const char *secret = body_secrets_name(arena, change->place.key.name);
     change->secrets = value_make(arena, VALUE_MAP);
     take_kubeconfig(change, secret);
-    secrets_take(arena, change->id, change->body.name, secret, change->map, change->place.map,
-                 change->secrets, &change->call->faults);
+    body_secrets_take(arena, change->id, change->body.name, secret, change->map, change->place.map,
+                      change->secrets, &change->call->faults);
 }
 
 static bool has_text(const struct value *list, struct text text)
@@ -297,7 +297,7 @@ static bool needs_secret(const struct item_change *change, const struct value *w
     struct arena *arena = change->call->arena;
     if (change->secrets->first)
         return true;
-    value_each (key, secrets_keys(arena, value_find(change->place.tree, "spec"), secret))
+    value_each (key, body_secrets_keys(arena, value_find(change->place.tree, "spec"), secret))
         if (!has_text(wanted, key->text))
             return true;
     return false;
@@ -307,9 +307,9 @@ static bool needs_secret(const struct item_change *change, const struct value *w
 static void write_secret(struct item_change *change)
 {
     struct call *call = change->call;
-    const char *secret = secrets_name(call->arena, change->place.key.name);
+    const char *secret = body_secrets_name(call->arena, change->place.key.name);
     const struct value *wanted =
-        secrets_keys(call->arena, value_find(change->next, "spec"), secret);
+        body_secrets_keys(call->arena, value_find(change->next, "spec"), secret);
     struct value *tree = value_make(call->arena, VALUE_MAP);
     if (!needs_secret(change, wanted, secret))
         return;
@@ -398,7 +398,7 @@ static bool check_move(struct item_change *change)
         call->faults.count = 0;
         value_put_text(call->arena, change->next, "metadata.annotations[" DNS_GROUP "/move]",
                        "drain");
-        faults_warn(&call->faults, "names are absent while the record moves");
+        body_faults_warn(&call->faults, "names are absent while the record moves");
         return true;
     }
     call_answer_text(call, 409,

@@ -28,7 +28,7 @@ static void keep_own(const struct check_item *item, struct findings *findings)
     findings->count = kept;
 }
 
-static void check_texts(const struct value *spec, struct faults *faults)
+static void check_texts(const struct value *spec, struct body_faults *faults)
 {
     static const struct {
         const char *member;
@@ -38,11 +38,11 @@ static void check_texts(const struct value *spec, struct faults *faults)
                 {"userData2", EMCO_USER_DATA_MAX}};
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (value_text_at(spec, rows[i].member).len > rows[i].max)
-            faults_add(faults, arena_printf(faults->arena, "/metadata/%s", rows[i].member),
-                       "must have at most %zu octets", rows[i].max);
+            body_faults_add(faults, arena_printf(faults->arena, "/metadata/%s", rows[i].member),
+                            "must have at most %zu octets", rows[i].max);
 }
 
-void check_rules(const struct check_item *item, struct faults *faults)
+void check_rules(const struct check_item *item, struct body_faults *faults)
 {
     struct arena *arena = faults->arena;
     const struct kind *kind = resources[item->id].kind;
@@ -115,21 +115,21 @@ static bool is_changed(const struct value *now, const struct value *next)
 }
 
 void check_moved(struct arena *arena, const struct value *now, const struct value *next,
-                 struct faults *faults)
+                 struct body_faults *faults)
 {
     static const char *const members[] = {"provider", "adoptOwner", "engine"};
     const struct value *old_parameters = value_find(now, PARAMETERS_KEY);
     const struct value *parameters = value_find(next, PARAMETERS_KEY);
     for (size_t i = 0; i < COUNT_OF(members); i++)
         if (is_changed(value_find(now, members[i]), value_find(next, members[i])))
-            faults_add(faults, arena_printf(arena, "/spec/%s", members[i]),
-                       "says where records stand");
+            body_faults_add(faults, arena_printf(arena, "/spec/%s", members[i]),
+                            "says where records stand");
     for (size_t i = 0; i < PARAMETERS; i++) {
         const struct external_dns_parameter *row = &external_dns_parameters[i];
         if ((row->traits & TRAIT_PLACE) &&
             is_changed(value_find(old_parameters, row->name), value_find(parameters, row->name)))
-            faults_add(faults, arena_printf(arena, "/spec/" PARAMETERS_KEY "/%s", row->name),
-                       "says where records stand");
+            body_faults_add(faults, arena_printf(arena, "/spec/" PARAMETERS_KEY "/%s", row->name),
+                            "says where records stand");
     }
 }
 

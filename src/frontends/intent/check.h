@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontends/intent/faults.h"
+#include "frontends/intent/body_faults.h"
 #include "frontends/intent/place.h"
 
 // The rules that an item must meet before it is written: those of its kind, as the admission
@@ -16,11 +16,11 @@ struct check_item {
     const struct engine *engine;
 };
 // Faults of other entries of the same object are not this request's.
-void check_rules(const struct check_item *item, struct faults *faults);
+void check_rules(const struct check_item *item, struct body_faults *faults);
 // What the item names and is not there.
 void check_references(const struct check_item *item, struct text_lines *missing);
 // The members of a record by which its names would stand elsewhere.
 void check_moved(struct arena *arena, const struct value *now, const struct value *next,
-                 struct faults *faults);
+                 struct body_faults *faults);
 // Why the object cannot be deleted in the state that it is in; NULL: it can.
 const char *check_removal(struct arena *arena, enum resource_id id, const struct object *object);

@@ -90,7 +90,7 @@ static void serve_method(struct call *call)
 static bool read_route(struct call *call)
 {
     struct error err;
-    call->faults = (struct faults){.arena = call->arena};
+    call->faults = (struct body_faults){.arena = call->arena};
     if (!route_parse(call->arena, http_exchange_target(call->exchange), &call->route, &err)) {
         call_answer_error(call, &err);
         return false;

@@ -101,6 +101,8 @@ static bool cut_path(struct arena *arena, struct text path, struct segments *out
 {
     struct text piece;
     struct text rest = {path.at + 1, path.len - 1};
+    if (!rest.len)
+        return true;
     if (text_ends(rest, "/"))
         rest.len--;
     while (text_cut(&rest, '/', &piece)) {

@@ -1,5 +1,5 @@
+#include "frontends/intent/body_secrets.h"
 #include "frontends/intent/call.h"
-#include "frontends/intent/secrets.h"
 
 // Answers to GET.
 
@@ -12,7 +12,7 @@ struct value *call_view(struct call *call, enum resource_id id, struct text name
                         const struct value *map, const struct object *object)
 {
     struct value *copy = value_copy(call->arena, map);
-    secrets_mask(call->arena, id, secrets_name(call->arena, object_name(object)), copy);
+    body_secrets_mask(call->arena, id, body_secrets_name(call->arena, object_name(object)), copy);
     return body_view(call->arena, &resources[id], name, copy);
 }
 

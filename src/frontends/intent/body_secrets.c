@@ -1,4 +1,4 @@
-#include "frontends/intent/secrets.h"
+#include "frontends/intent/body_secrets.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #define PARAMETERS_KEY "external-dns-parameters"
 #define ENV "env:"
 
-const char *secrets_name(struct arena *arena, struct text object)
+const char *body_secrets_name(struct arena *arena, struct text object)
 {
     return arena_printf(arena, "%.*s-credentials", TEXT_ARGS(object));
 }
@@ -19,7 +19,7 @@ struct secrets_pass {
     struct value *map;
     const struct value *old;
     struct value *data;
-    struct faults *faults;
+    struct body_faults *faults;
 };
 
 // ---- references of a record ---------------------------------------------------------------------
@@ -73,7 +73,8 @@ static void move_secret(const struct secrets_pass *pass, struct text target, str
 {
     bool is_kept = text_is(secret, SECRETS_MASK);
     if (is_kept && !find_ref(pass->old, pass->secret, target)) {
-        faults_add(pass->faults, pointer, "is a mask, and there is no value yet that it keeps");
+        body_faults_add(pass->faults, pointer,
+                        "is a mask, and there is no value yet that it keeps");
         return;
     }
     add_ref(pass, target);
@@ -241,8 +242,8 @@ static void take_of_inbound(const struct secrets_pass *pass, struct text name)
     bool is_kept = text_is(item->text, SECRETS_MASK);
     bool has_old = text_equal(value_text_at(pass->old, KEY_SECRET ".key"), key);
     if (is_kept && !has_old) {
-        faults_add(pass->faults, "/spec/external/externalCerts",
-                   "has a mask, and there is no key yet that it keeps");
+        body_faults_add(pass->faults, "/spec/external/externalCerts",
+                        "has a mask, and there is no key yet that it keeps");
         return;
     }
     value_put_text(pass->arena, pass->map, KEY_SECRET ".name", pass->secret);
@@ -273,9 +274,9 @@ static void mask_inbound(struct arena *arena, const char *secret, struct value *
 
 // ---- public -------------------------------------------------------------------------------------
 
-void secrets_take(struct arena *arena, enum resource_id id, struct text name, const char *secret,
-                  struct value *map, const struct value *old, struct value *data,
-                  struct faults *faults)
+void body_secrets_take(struct arena *arena, enum resource_id id, struct text name,
+                       const char *secret, struct value *map, const struct value *old,
+                       struct value *data, struct body_faults *faults)
 {
     const struct secrets_pass pass = {arena, secret, map, old, data, faults};
     if (id == RESOURCE_RECORD)
@@ -284,7 +285,8 @@ void secrets_take(struct arena *arena, enum resource_id id, struct text name, co
         take_of_inbound(&pass, name);
 }
 
-void secrets_mask(struct arena *arena, enum resource_id id, const char *secret, struct value *map)
+void body_secrets_mask(struct arena *arena, enum resource_id id, const char *secret,
+                       struct value *map)
 {
     if (id == RESOURCE_RECORD)
         mask_record(arena, secret, map);
@@ -299,7 +301,7 @@ static void add_key(struct arena *arena, struct value *keys, const struct value 
         value_append(keys, value_make_text(arena, value_text_at(ref, "key")));
 }
 
-struct value *secrets_keys(struct arena *arena, const struct value *spec, const char *secret)
+struct value *body_secrets_keys(struct arena *arena, const struct value *spec, const char *secret)
 {
     struct value *keys = value_make(arena, VALUE_LIST);
     value_each (ref, value_list_at(spec, "secretRefs"))

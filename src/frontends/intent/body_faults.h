@@ -11,7 +11,7 @@
 
 enum { FAULTS_MAX = 50, WARNINGS_MAX = 16 };
 
-struct faults {
+struct body_faults {
     struct arena *arena;
     struct fault_line {
         const char *pointer;
@@ -22,11 +22,11 @@ struct faults {
     const char *warnings[WARNINGS_MAX];
     size_t warning_count;
 };
-void faults_add(struct faults *faults, const char *pointer, const char *format, ...)
+void body_faults_add(struct body_faults *faults, const char *pointer, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void faults_warn(struct faults *faults, const char *format, ...)
+void body_faults_warn(struct body_faults *faults, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 // "/spec/kv/0/a~1b" of "kv[0][a/b]" below "/spec" (arena).
-const char *faults_pointer(struct arena *arena, const char *parent, const char *path);
+const char *body_faults_pointer(struct arena *arena, const char *parent, const char *path);
 // Appends "<pointer>: <text>" lines.
-void faults_write(const struct faults *faults, struct buffer *out);
+void body_faults_write(const struct body_faults *faults, struct buffer *out);

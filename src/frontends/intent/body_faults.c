@@ -1,4 +1,4 @@
-#include "frontends/intent/faults.h"
+#include "frontends/intent/body_faults.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@ static const char *format_text(struct arena *arena, const char *format, va_list 
     return arena_copy(arena, buffer_text(&text).at, text.len);
 }
 
-void faults_add(struct faults *faults, const char *pointer, const char *format, ...)
+void body_faults_add(struct body_faults *faults, const char *pointer, const char *format, ...)
 {
     va_list args;
     if (faults->count == FAULTS_MAX)
@@ -21,7 +21,7 @@ void faults_add(struct faults *faults, const char *pointer, const char *format, 
     va_end(args);
 }
 
-void faults_warn(struct faults *faults, const char *format, ...)
+void body_faults_warn(struct body_faults *faults, const char *format, ...)
 {
     va_list args;
     if (faults->warning_count == WARNINGS_MAX)
@@ -41,7 +41,7 @@ static void add_escaped(struct buffer *out, char c)
         buffer_add_char(out, c);
 }
 
-const char *faults_pointer(struct arena *arena, const char *parent, const char *path)
+const char *body_faults_pointer(struct arena *arena, const char *parent, const char *path)
 {
     AUTO_BUFFER out = {0};
     bool is_inside = false; // of brackets, where a dot is one of the name
@@ -61,7 +61,7 @@ const char *faults_pointer(struct arena *arena, const char *parent, const char *
     return arena_copy(arena, buffer_text(&out).at, out.len);
 }
 
-void faults_write(const struct faults *faults, struct buffer *out)
+void body_faults_write(const struct body_faults *faults, struct buffer *out)
 {
     for (size_t i = 0; i < faults->count; i++)
         buffer_printf(out, "%s%s%s\n", faults->items[i].pointer,
