@@ -3,6 +3,7 @@
 #include "controllers/intent/model.h"
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
+#include "kinds/clusterprovider/clusterprovider_kind.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -56,6 +57,9 @@ static const struct input inputs[PUBLICATION_INPUTS] = {
     [PUBLICATION_NAMESPACES] = {.kind = &namespace_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_SERVICES] = {.kind = &service_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_NODES] = {.kind = &node_kind, .lookup_keys = look_up_nothing, .is_optional = true},
+    [PUBLICATION_PROVIDERS] = {.kind = &clusterprovider_kind,
+                               .lookup_keys = look_up_nothing,
+                               .is_optional = true},
 };
 
 static void look_up_backends(const struct object *subject, struct strings *out)
