@@ -94,7 +94,7 @@ static void leading(void *context, bool is_leading)
 
 static bool make_services(struct run_process *run, struct error *err)
 {
-    const struct service_setup setup = {&run->process, run->invocation, &run->setup};
+    const struct service_setup setup = {&run->process, run->invocation, &run->setup, run->store};
     must(subject_count <= SERVICES_MAX);
     for (size_t i = 0; i < subject_count; i++) {
         if (!subjects[i]->service)

@@ -25,6 +25,7 @@ struct service_setup {
     struct process_world *process;
     const struct invocation *invocation;
     struct setup *setup;
+    struct store *store; // NULL: none is open
 };
 // What serves beside the engine of `signpost run`. Resident, one of each a process.
 struct service {

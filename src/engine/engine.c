@@ -126,6 +126,7 @@ void engine_free(struct engine *engine)
     loop_timer_cancel(engine->loop, &engine->leave_timer);
     writes_free(engine);
     owned_objects_free(engine);
+    frontend_writes_free(engine);
     publish_free(engine);
     shared_models_free(engine);
     backends_free(engine);
@@ -258,6 +259,7 @@ static void on_event(void *context, const struct store_event *event)
         if (engine->controllers[i].controller->kind == event->object->kind)
             key_event(engine, i, event);
     shared_model_event(engine, event->object, is_gone);
+    frontend_writes_show(engine, event->object);
     if (!event_batch_is_awaited(engine))
         engine_schedule(engine);
 }
@@ -478,6 +480,7 @@ static void on_known(void *context, const struct object_ref_key *key)
 
 static void on_room(void *context)
 {
+    frontend_writes_send(context);
     engine_schedule(context);
 }
 

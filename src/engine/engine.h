@@ -114,6 +114,42 @@ void engine_change_request(struct engine *engine, const char *backend, const str
 void engine_ask(struct engine *engine, const char *backend, const char *trace,
                 change_request_done *done, void *context);
 
+// ---- objects that frontends read and write ------------------------------------------------------
+
+// As the cache has it, of a kind that a controller here reads; NULL: there is none, or it is not
+// read yet (engine_is_synced). Borrowed until the next turn of the loop.
+const struct object *engine_find_object(const struct engine *engine,
+                                        const struct object_ref_key *key);
+// Calls back for each object of a kind, in no order.
+void engine_each_object(const struct engine *engine, const struct kind *kind,
+                        void (*call)(void *context, const struct object *object), void *context);
+// The whole object as a tree, its status in it, as store_get() answers.
+void engine_get_object(struct engine *engine, const struct object_ref_key *key, store_done *done,
+                       void *context);
+
+// One object that a frontend creates, changes or removes, of its own accord: no key of a controller
+// wants it, and nothing keeps it as it is. It is copied.
+struct engine_object_write {
+    struct object_ref_key key;
+    const struct value *tree;  // as store_object_write has it; NULL: the object goes
+    const struct object *seen; // the state that is changed or removed; NULL: it is created
+    bool is_unread;            // nobody here reads objects of that kind
+    const struct value *kept;  // of an unread one: names of `data` that stay as they are, or NULL
+    int64_t deadline_ms;       // how long the frontend waits
+};
+struct engine_write_result {
+    bool is_ok;
+    struct error error;          // fault RACE, status 409: another state than the one that was seen
+    const struct object *object; // as the cache shows it then; NULL: gone, or not read. Borrowed
+};
+typedef void engine_write_done(void *context, const struct engine_write_result *result);
+// `done` is called once, never from within this call: when the store has it and
+// engine_find_object() shows it, when the store refuses, or past the deadline with fault AGAIN,
+// reason Timeout; then it may still take effect, unless the store had no room for it before. Any
+// replica may write.
+void engine_write_object(struct engine *engine, const struct engine_object_write *wanted,
+                         engine_write_done *done, void *context);
+
 // ---- what an object would come to ---------------------------------------------------------------
 
 // Adds to `findings` what the conditions of an object would say that somebody is about to write

@@ -289,6 +289,7 @@ struct engine {
     LIST_OF(struct write) writes; // store calls under way
     struct ledger_calls ledger_calls;
     LIST_OF(struct object_write) object_writes;
+    LIST_OF(struct frontend_write) frontend_writes;
     // The number of the backend for whose removals an approval object is written; 0: none.
     uint16_t approval_backend;
     bool is_approval_renewed; // that write removes the previous object
@@ -358,6 +359,12 @@ void keys_free(struct engine *engine);
 bool owned_objects_write(struct engine *engine, uint32_t id, const struct decision *decision);
 void owned_objects_forget(struct owned_objects *owned_objects); // accepts NULL
 void owned_objects_free(struct engine *engine);                 // ends the writes under way
+
+// frontend_objects.c
+void frontend_writes_send(struct engine *engine); // those that waited for room
+// An event has shown the object: answers the writes that waited for it.
+void frontend_writes_show(struct engine *engine, const struct object *object);
+void frontend_writes_free(struct engine *engine); // nobody is answered any more
 
 // publish.c
 void publish_new(struct engine *engine);

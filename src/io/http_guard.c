@@ -218,7 +218,7 @@ static const struct refusal refusals[] = {
 static int64_t refused_status(const struct http_exchange *exchange)
 {
     int64_t status = page_status(bufferevent_get_output(exchange->stream));
-    if (status != 400 || exchange->head_octets <= HTTP_HEAD_OCTETS_MAX)
+    if (status != 400 || exchange->head_octets <= exchange->server->options.max_head_octets)
         return status;
     return exchange->has_line ? 431 : 414;
 }
@@ -229,7 +229,7 @@ const char *http_refusal_write(const struct http_exchange *exchange, int status,
     const struct http_server_options *options = &exchange->server->options;
     if (options->write_refusal) {
         options->write_refusal(options->context, exchange, status, text, out);
-        return "application/json";
+        return options->refusal_type ? options->refusal_type : "application/json";
     }
     buffer_printf(out, "%s\n", text);
     return "text/plain";

@@ -12,6 +12,7 @@
 #include "io/loop_event.h"
 
 enum {
+    DEFAULT_HEAD_OCTETS = 16 * 1024,
     DEFAULT_BODY_OCTETS = 1024 * 1024,
     DEFAULT_CONNECTIONS = 256,
     DEFAULT_HELD_OCTETS = 32 * 1024 * 1024,
@@ -77,7 +78,7 @@ static void adopt(struct http_exchange *exchange)
     evhttp_connection_set_closecb(exchange->connection, on_closed, exchange);
     // A stream without bound would take in whatever a client sends ahead.
     bufferevent_setwatermark(exchange->stream, EV_READ, 0,
-                             server->options.max_body_octets + 2 * HTTP_HEAD_OCTETS_MAX);
+                             server->options.max_body_octets + 2 * server->options.max_head_octets);
     http_guard_watch(exchange);
     exchange->idle_since_ms = loop_mono_ms(server->loop);
     http_guard_set(exchange, exchange->idle_since_ms, server->options.head_timeout_ms);
@@ -178,6 +179,8 @@ static void fill_options(struct http_server_options *out, const struct http_serv
 {
     *out = *in;
     out->address = NULL;
+    if (out->max_head_octets == 0)
+        out->max_head_octets = DEFAULT_HEAD_OCTETS;
     if (out->max_body_octets == 0)
         out->max_body_octets = DEFAULT_BODY_OCTETS;
     if (out->max_connections == 0)
@@ -199,7 +202,7 @@ static struct evhttp *open_evhttp(struct http_server *server)
 {
     struct evhttp *evhttp = evhttp_new(loop_event_base(server->loop));
     must(evhttp);
-    evhttp_set_max_headers_size(evhttp, HTTP_HEAD_OCTETS_MAX);
+    evhttp_set_max_headers_size(evhttp, (ev_ssize_t)server->options.max_head_octets);
     evhttp_set_max_body_size(evhttp, (ev_ssize_t)server->options.max_body_octets);
     evhttp_set_default_content_type(evhttp, NULL);
     evhttp_set_allowed_methods(evhttp, (ev_uint16_t)http_exchange_methods());

@@ -20,6 +20,7 @@ struct http_exchange; // one request waiting for its reply
 struct http_server_options {
     const char *address;      // "" = all; a wildcard falls back to IPv4 where IPv6 is missing
     uint16_t port;            // 0: any free one
+    size_t max_head_octets;   // 0: 16 KiB; larger is answered 431
     size_t max_body_octets;   // 0: 1 MiB; larger is answered 413
     unsigned max_connections; // 0: 256
     // Of requests that are not complete, together; 0: 32 MiB. The largest of them is cut.
@@ -33,10 +34,12 @@ struct http_server_options {
     void (*handle)(void *context, struct http_exchange *exchange);
     // The client went away before the answer: forget the exchange, http_answer must not follow.
     void (*gone)(void *context, struct http_exchange *exchange);
-    // Writes the body (application/json) of a reply that the server itself makes: 400, 413, 414,
-    // 417, 431, 501; `text` says why. Only the exchange's peer is known. NULL: the text, in plain.
+    // Writes the body (of refusal_type; NULL: application/json) of a reply that the server itself
+    // makes: 400, 413, 414, 417, 431, 501; `text` says why. Only the exchange's peer is known.
+    // NULL: the text, in plain.
     void (*write_refusal)(void *context, const struct http_exchange *exchange, int status,
                           const char *text, struct buffer *out);
+    const char *refusal_type;
     // A port that somebody else has and an address that is not there yet are tried again every
     // second; called at the first failure, and with NULL once it listens after all. NULL: whatever
     // cannot be had ends the start.

@@ -104,6 +104,9 @@ struct store_object_write {
     // what stands there, and never touches an object that is not ours (put_is_ours). Its kind need
     // not be one of those that the store was opened with.
     bool is_unread;
+    // A replica that does not lead writes it, too: somebody asked for it there. (A folder has one
+    // process that writes.)
+    bool is_of_any_replica;
     // Of an unread object:
     const struct value *kept; // names of `data` that stay as they stand there; list, or NULL
     const struct metadata_change *grant; // the annotation by which somebody hands it over; or NULL

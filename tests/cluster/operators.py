@@ -98,6 +98,7 @@ class Replica:
         self.health_port = free_port()
         self.metrics_port = free_port()
         self.webhook_port = free_port()
+        self.intent_port = free_port()
         self.program = None
 
     def start(self, *words, before=(), kubeconfig=None):
@@ -112,7 +113,7 @@ class Replica:
                    "--webhook-url", f"https://{LOOPBACK}:{self.webhook_port}", *words]
         self.program = operator.programs.start(
             self.name, [*before, *command], POD_NAME=self.name, POD_NAMESPACE=operator.namespace,
-            **operator.environment)
+            SIGNPOST_INTENT_LISTEN=f"{LOOPBACK}:{self.intent_port}", **operator.environment)
         return self
 
     def is_running(self):

@@ -5,6 +5,7 @@
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
 #include "controllers/intent/update_record.h"
+#include "kinds/clusterprovider/clusterprovider_kind.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -58,6 +59,9 @@ static const struct input inputs[PUBLICATION_INPUTS] = {
     [PUBLICATION_NAMESPACES] = {.kind = &namespace_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_SERVICES] = {.kind = &service_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_NODES] = {.kind = &node_kind, .lookup_keys = look_up_nothing, .is_optional = true},
+    [PUBLICATION_PROVIDERS] = {.kind = &clusterprovider_kind,
+                               .lookup_keys = look_up_nothing,
+                               .is_optional = true},
 };
 
 static void look_up_backends(const struct object *subject, struct strings *out)
@@ -80,6 +84,8 @@ static const char *const follow[] = {"get", "list", "watch", NULL};
 static const char *const change[] = {"get", "list", "watch", "patch", NULL};
 static const char *const write[] = {"create", "patch", "delete", NULL};
 static const char *const patch[] = {"patch", NULL};
+static const char *const keep[] = {"get", "create", "patch", NULL};
+static const char *const create[] = {"create", NULL};
 
 static const struct kube_right rights[] = {
     {.group = DNS_GROUP,
@@ -111,6 +117,7 @@ static const struct kube_right rights[] = {
      .resource = "clusterproviders",
      .verbs = follow,
      .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
      .why = "Under whose name clusters stand."},
     {.group = DNS_GROUP,
      .resource = "dnsupdaterecords",
@@ -145,6 +152,41 @@ static const struct kube_right rights[] = {
      .scope = RIGHT_CLUSTER,
      .is_dispensable = true,
      .why = "The addresses of services that are reached through nodes."},
+#define WRITTEN_BY_API(resource_, scope_, why_)                                                    \
+    {                                                                                              \
+        .group = DNS_GROUP, .resource = (resource_), .verbs = write, .scope = (scope_),            \
+        .is_dispensable = true, .why = (why_)                                                      \
+    }
+    WRITTEN_BY_API("dnsupdaterecords", RIGHT_OBJECTS, "What the REST API is asked to write."),
+    WRITTEN_BY_API("logicalclouds", RIGHT_OBJECTS, "The same."),
+    WRITTEN_BY_API("trafficgroupintents", RIGHT_OBJECTS, "The same."),
+    WRITTEN_BY_API("dnspublications", RIGHT_OBJECTS, "The same."),
+    WRITTEN_BY_API("edgeclusters", RIGHT_CLUSTER, "The same."),
+    WRITTEN_BY_API("clusterproviders", RIGHT_CLUSTER, "The same."),
+    {.group = "",
+     .resource = "namespaces",
+     .verbs = write,
+     .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
+     .why = "Projects of the REST API."},
+    {.group = "",
+     .resource = "secrets",
+     .verbs = keep,
+     .scope = RIGHT_OBJECTS,
+     .is_dispensable = true,
+     .why = "Where secrets go that stand in what the REST API is asked to write."},
+    {.group = "authentication.k8s.io",
+     .resource = "tokenreviews",
+     .verbs = create,
+     .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
+     .why = "Who asks the REST API."},
+    {.group = "authorization.k8s.io",
+     .resource = "subjectaccessreviews",
+     .verbs = create,
+     .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
+     .why = "Whether they may."},
     {0},
 };
 

@@ -25,6 +25,7 @@ enum publication_input {
     PUBLICATION_NAMESPACES,
     PUBLICATION_SERVICES,
     PUBLICATION_NODES,
+    PUBLICATION_PROVIDERS, // nothing depends on them; the REST API shows and writes them
     PUBLICATION_INPUTS,
 };
 extern const struct controller_metric intent_names_metric;

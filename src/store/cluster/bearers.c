@@ -23,6 +23,8 @@ enum {
     TOKEN_OCTETS_MAX = 8192,
     BODY_OCTETS_MAX = 6 * TOKEN_OCTETS_MAX + 256,
     GOOD_MS = 60 * 1000,
+    GOOD_OF_OBJECT_MS = 10 * 1000,
+    TOKENS_MAX = 32,
     CALL_MS = 10 * 1000,
 };
 
@@ -32,12 +34,12 @@ const struct kube_right bearers_rights[] = {
      .resource = "tokenreviews",
      .verbs = create,
      .scope = RIGHT_CLUSTER,
-     .why = "With --metrics-secure: who asks for /metrics."},
+     .why = "With --metrics-secure or the intent controller's REST API: who asks."},
     {.group = "authorization.k8s.io",
      .resource = "subjectaccessreviews",
      .verbs = create,
      .scope = RIGHT_CLUSTER,
-     .why = "With --metrics-secure: whether they may."},
+     .why = "With --metrics-secure or the intent controller's REST API: whether they may."},
     {0},
 };
 
@@ -47,8 +49,8 @@ struct waiter {
     void *asker;
 };
 
-// What is known of one token; a call is under way while `call` is set. One that was allowed stays
-// known until it is refused or KNOWN_MAX others were heard of since.
+// What is known of one token and what it is to do; a call is under way while `call` is set. One
+// that was allowed stays known until it is refused or KNOWN_MAX others were heard of since.
 struct entry {
     struct bearers *bearers;
     uint8_t hash[HASH_OCTETS];
@@ -58,7 +60,15 @@ struct entry {
     enum bearer_result result;
     int64_t until_ms; // 0: nothing is known
     struct api_call *call;
+    uint8_t token[HASH_OCTETS]; // of the token alone
+    char *access;               // resourceAttributes, as JSON; NULL: to get the path
     LIST_OF(struct waiter) waiters;
+};
+
+// A token of which the API server said who it is.
+struct known_token {
+    uint8_t hash[HASH_OCTETS];
+    int64_t until_ms;
 };
 
 struct bearers {
@@ -67,7 +77,36 @@ struct bearers {
     char *path;
     struct dns_rate rate; // of strangers' tokens
     struct entry entries[ENTRIES_MAX];
+    struct known_token tokens[TOKENS_MAX];
 };
+
+// ---- tokens -------------------------------------------------------------------------------------
+
+static bool is_token_known(const struct bearers *bearers, const uint8_t hash[HASH_OCTETS])
+{
+    int64_t now_ms = loop_mono_ms(bearers->loop);
+    for (size_t i = 0; i < TOKENS_MAX; i++)
+        if (now_ms < bearers->tokens[i].until_ms &&
+            !memcmp(bearers->tokens[i].hash, hash, HASH_OCTETS))
+            return true;
+    return false;
+}
+
+// In place of itself, or of the one that ends first.
+static void know_token(struct bearers *bearers, const uint8_t hash[HASH_OCTETS])
+{
+    struct known_token *place = &bearers->tokens[0];
+    for (size_t i = 0; i < TOKENS_MAX; i++) {
+        struct known_token *token = &bearers->tokens[i];
+        bool is_it = !memcmp(token->hash, hash, HASH_OCTETS);
+        if (is_it || token->until_ms < place->until_ms)
+            place = token;
+        if (is_it)
+            break;
+    }
+    memcpy(place->hash, hash, HASH_OCTETS);
+    place->until_ms = loop_mono_ms(bearers->loop) + GOOD_MS;
+}
 
 // ---- entries ------------------------------------------------------------------------------------
 
@@ -92,7 +131,7 @@ static bool may_ask(struct bearers *bearers, const uint8_t source[16])
     size_t of_one = 0;
     for (size_t i = 0; i < ENTRIES_MAX; i++) {
         const struct entry *entry = &bearers->entries[i];
-        bool is_strange = entry->call && !entry->is_known;
+        bool is_strange = entry->call && !entry->is_known && !is_token_known(bearers, entry->token);
         asking += is_strange;
         of_one += is_strange && !memcmp(entry->source, source, sizeof entry->source);
     }
@@ -102,10 +141,10 @@ static bool may_ask(struct bearers *bearers, const uint8_t source[16])
 
 // Of the strangers' the one that ends first makes room; NULL while too many are asked about.
 static struct entry *make(struct bearers *bearers, const uint8_t hash[HASH_OCTETS],
-                          const uint8_t source[16])
+                          const uint8_t token[HASH_OCTETS], const uint8_t source[16])
 {
     struct entry *found = NULL;
-    if (!may_ask(bearers, source))
+    if (!is_token_known(bearers, token) && !may_ask(bearers, source))
         return NULL;
     for (size_t i = 0; i < ENTRIES_MAX; i++) {
         struct entry *entry = &bearers->entries[i];
@@ -114,8 +153,11 @@ static struct entry *make(struct bearers *bearers, const uint8_t hash[HASH_OCTET
         if (!is_busy && (!found || entry->until_ms < found->until_ms))
             found = entry;
     }
-    must(found);
+    if (!found)
+        return NULL;
+    free(found->access);
     *found = (struct entry){.bearers = bearers};
+    memcpy(found->token, token, HASH_OCTETS);
     memcpy(found->hash, hash, HASH_OCTETS);
     memcpy(found->source, source, sizeof found->source);
     return found;
@@ -149,7 +191,8 @@ static void settle(struct entry *entry, enum bearer_result result)
     bool is_sure = result != BEARER_UNSURE;
     entry->result = result;
     know(entry, result);
-    entry->until_ms = is_sure ? loop_mono_ms(entry->bearers->loop) + GOOD_MS : 0;
+    int64_t good_ms = entry->access ? GOOD_OF_OBJECT_MS : GOOD_MS;
+    entry->until_ms = is_sure ? loop_mono_ms(entry->bearers->loop) + good_ms : 0;
     for (struct waiter *waiter; (waiter = list_take_first(&entry->waiters));) {
         waiter->judged(waiter->asker, result);
         free(waiter);
@@ -213,9 +256,13 @@ static void ask_access(struct entry *entry, const struct value *user)
     buffer_add_text(&body, "{\"apiVersion\":\"authorization.k8s.io/v1\","
                            "\"kind\":\"SubjectAccessReview\",\"spec\":{");
     write_user(&body, user);
-    buffer_add_text(&body, "\"nonResourceAttributes\":{\"verb\":\"get\",\"path\":");
-    value_write_json_text(&body, text_of(entry->bearers->path));
-    buffer_add_text(&body, "}}}");
+    if (entry->access) {
+        buffer_printf(&body, "\"resourceAttributes\":%s}}", entry->access);
+    } else {
+        buffer_add_text(&body, "\"nonResourceAttributes\":{\"verb\":\"get\",\"path\":");
+        value_write_json_text(&body, text_of(entry->bearers->path));
+        buffer_add_text(&body, "}}}");
+    }
     send(entry, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &body, handle_access);
 }
 
@@ -229,9 +276,10 @@ static void handle_token(void *context, const struct api_reply *reply)
     const struct value *status = reply->is_ok ? read_status(arena, reply) : NULL;
     if (!status)
         settle(entry, BEARER_UNSURE);
-    else if (is_true(status, "authenticated"))
+    else if (is_true(status, "authenticated")) {
+        know_token(entry->bearers, entry->token);
         ask_access(entry, value_find(status, "user"));
-    else
+    } else
         settle(entry, BEARER_UNKNOWN);
 }
 
@@ -254,7 +302,7 @@ struct bearers *bearers_new(const struct world *world, struct api *api, const ch
     struct bearers *bearers = mem_new_of(struct bearers);
     bearers->loop = world->loop;
     bearers->api = api;
-    bearers->path = mem_copy_text(path);
+    bearers->path = path ? mem_copy_text(path) : NULL;
     bearers->rate.limit = (struct dns_rate_limit){.per_s = ASKED_A_SECOND, .burst = ASKED_AT_ONCE};
     random_fill(world->random, &bearers->rate.seed, sizeof bearers->rate.seed);
     return bearers;
@@ -270,9 +318,36 @@ void bearers_free(struct bearers *bearers)
             api_cancel(bearers->api, entry->call);
         list_each (waiter, &entry->waiters)
             free(waiter);
+        free(entry->access);
     }
     free(bearers->path);
     free(bearers);
+}
+
+static void write_access(struct buffer *out, const struct bearer_access *access)
+{
+    const struct {
+        const char *key;
+        struct text text;
+    } rows[] = {{"verb", text_of(access->verb)},
+                {"group", text_of(access->group)},
+                {"resource", text_of(access->resource)},
+                {"namespace", access->namespace_},
+                {"name", access->name}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        buffer_printf(out, "%s\"%s\":", i ? "," : "{", rows[i].key);
+        value_write_json_text(out, rows[i].text.at ? rows[i].text : TEXT(""));
+    }
+    buffer_add_char(out, '}');
+}
+
+static void hash_pair(const uint8_t token[HASH_OCTETS], const struct buffer *access,
+                      uint8_t out[HASH_OCTETS])
+{
+    struct digest_state *state = digest_begin(DIGEST_SHA256);
+    digest_add(state, token, HASH_OCTETS);
+    digest_add(state, access->len ? access->at : "", access->len);
+    digest_end(state, out);
 }
 
 static void wait_for(struct entry *entry, bearer_judged *judged, void *asker)
@@ -287,11 +362,16 @@ void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_ju
 {
     struct text token = bearer->token;
     uint8_t hash[HASH_OCTETS];
+    uint8_t of_token[HASH_OCTETS];
+    AUTO_BUFFER access = {0};
     if (!token.len || token.len > TOKEN_OCTETS_MAX) {
         judged(asker, BEARER_UNKNOWN);
         return;
     }
-    digest_of(DIGEST_SHA256, token, hash);
+    if (bearer->access.verb)
+        write_access(&access, &bearer->access);
+    digest_of(DIGEST_SHA256, token, of_token);
+    hash_pair(of_token, &access, hash);
     struct entry *entry = find(bearers, hash);
     if (entry && !entry->call && loop_mono_ms(bearers->loop) < entry->until_ms) {
         judged(asker, entry->result);
@@ -301,11 +381,13 @@ void bearers_ask(struct bearers *bearers, const struct bearer *bearer, bearer_ju
     if (entry && !is_asked)
         entry->until_ms = 0; // what was known of it is over
     if (!is_asked)
-        entry = entry && entry->is_known ? entry : make(bearers, hash, bearer->source);
+        entry = entry && entry->is_known ? entry : make(bearers, hash, of_token, bearer->source);
     if (!entry) {
         judged(asker, BEARER_UNSURE);
         return;
     }
+    if (access.len && !entry->access)
+        entry->access = buffer_steal(&access);
     wait_for(entry, judged, asker);
     if (!is_asked)
         ask_token(entry, token);

@@ -107,7 +107,8 @@ static void judged(void *asker, enum bearer_result result)
 
 static void ask_from(struct bench *bench, uint8_t source, size_t asker, const char *token)
 {
-    const struct bearer bearer = {text_of(token), {[10] = 0xff, 0xff, 192, 0, 2, source}};
+    const struct bearer bearer = {.token = text_of(token),
+                                  .source = {[10] = 0xff, 0xff, 192, 0, 2, source}};
     bench->answers[asker] = NONE;
     bearers_ask(bench->bearers, &bearer, judged, &bench->answers[asker]);
 }
@@ -287,6 +288,54 @@ static void who_went_away_is_not_called(void **state)
     assert_int_equal(bench->answers[1], BEARER_ALLOWED);
 }
 
+static void ask_about(struct bench *bench, size_t asker, const char *token, const char *verb,
+                      const char *name)
+{
+    const struct bearer bearer = {.token = text_of(token),
+                                  .source = {[10] = 0xff, 0xff, 192, 0, 2, 1},
+                                  .access = {.verb = verb,
+                                             .group = "g",
+                                             .resource = "things",
+                                             .namespace_ = TEXT("shop"),
+                                             .name = text_of(name)}};
+    bench->answers[asker] = NONE;
+    bearers_ask(bench->bearers, &bearer, judged, &bench->answers[asker]);
+}
+
+static void each_access_to_an_object_is_asked_about_by_itself(void **state)
+{
+    struct bench *bench = *state;
+    ask_about(bench, 0, "good", "get", "a");
+    pass(bench, 100);
+    assert_int_equal(bench->answers[0], BEARER_ALLOWED);
+    assert_non_null(strstr(bench->access, "\"resourceAttributes\":{\"verb\":\"get\",\"group\":"
+                                          "\"g\",\"resource\":\"things\",\"namespace\":\"shop\","
+                                          "\"name\":\"a\"}}}"));
+    bench->is_poor = true;
+    ask_about(bench, 1, "good", "get", "a");
+    assert_int_equal(bench->answers[1], BEARER_ALLOWED);
+    ask_about(bench, 2, "good", "update", "a");
+    pass(bench, 100);
+    assert_int_equal(bench->answers[2], BEARER_FORBIDDEN);
+    pass(bench, 10000);
+    ask_about(bench, 3, "good", "get", "a");
+    pass(bench, 100);
+    assert_int_equal(bench->answers[3], BEARER_FORBIDDEN);
+}
+
+static void whose_token_is_known_may_ask_for_much_at_once(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+    struct bench *bench = *state;
+    ask_about(bench, 0, "good", "get", "");
+    pass(bench, 100);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        ask_about(bench, 1 + i, "good", "delete", names[i]);
+    pass(bench, 100);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        assert_int_equal(bench->answers[1 + i], BEARER_ALLOWED);
+}
+
 static void nobody_is_called_behind_the_end(void **state)
 {
     struct bench *bench = *state;
@@ -313,6 +362,8 @@ int main(void)
         TEST(a_known_token_waits_for_no_stranger),
         TEST(a_known_token_that_is_refused_is_a_stranger),
         TEST(who_went_away_is_not_called),
+        TEST(each_access_to_an_object_is_asked_about_by_itself),
+        TEST(whose_token_is_known_may_ask_for_much_at_once),
         TEST(nobody_is_called_behind_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,7 @@ static void put_unread(struct cluster *cluster, const struct store_object_write 
     CLEANUP(arena) struct arena *arena = arena_new();
     struct write *write = write_new(cluster, WRITE_PUT, &put->key, done, context);
     write->name = name_of(&put->key);
+    write->is_of_any_replica = put->is_of_any_replica;
     write->put_kind = put->key.kind;
     write->body = write_body_json(put_tree(arena, &put->key, put->tree));
     write->kept = value_count(put->kept) ? write_body_json(put->kept) : NULL;
@@ -126,6 +127,7 @@ static void create_child(struct cluster *cluster, const struct store_object_writ
     CLEANUP(arena) struct arena *arena = arena_new();
     struct write *write = write_new(cluster, WRITE_CREATE, &child->key, done, context);
     write->name = name_of(&child->key);
+    write->is_of_any_replica = child->is_of_any_replica;
     write->body = write_body_json(put_tree(arena, &child->key, child->tree));
     writes_enqueue(write);
 }
@@ -139,6 +141,7 @@ void writes_write_object(struct cluster *cluster, const struct store_object_writ
     }
     enum write_type type = wanted->tree ? WRITE_CHANGE : WRITE_DROP;
     struct write *write = write_to(cluster, type, wanted->seen, done, context);
+    write->is_of_any_replica = wanted->is_of_any_replica;
     write->body = wanted->tree ? write_body_change(wanted) : write_body_drop(wanted->seen);
     writes_enqueue(write);
 }

@@ -91,7 +91,7 @@ void write_send(struct write *write)
 static void send_again(void *context)
 {
     struct write *write = context;
-    if (write->type == WRITE_GET || cluster_may_write_now(write->cluster))
+    if (write_may_be_sent(write))
         write_send(write);
     else
         writes_refuse_standby(write);

@@ -57,6 +57,7 @@ struct write {
     struct api_call *call;
     struct loop_timer timer; // told to wait
     unsigned tries;
+    bool is_of_any_replica; // sent without the lease
 };
 
 // The request that each type comes to.
@@ -81,6 +82,8 @@ void writes_enqueue(struct write *write);
 void writes_answer(struct write *write, const struct store_reply *reply);
 void writes_fail(struct write *write, const struct error *error);
 void writes_refuse_standby(struct write *write);
+// While another replica leads only some are.
+bool write_may_be_sent(const struct write *write);
 // The window shrinks with each write that is told to wait, and grows again with successes.
 void writes_shrink_window(struct writes *writes);
 void writes_grow_window(struct cluster *cluster);

@@ -167,6 +167,12 @@ void writes_refuse_standby(struct write *write)
     writes_fail(write, &error);
 }
 
+bool write_may_be_sent(const struct write *write)
+{
+    return write->type == WRITE_GET || write->is_of_any_replica ||
+           cluster_may_write_now(write->cluster);
+}
+
 bool writes_are_full(const struct cluster *cluster, bool is_urgent)
 {
     const struct write_line *lines = cluster->writes.waiting;
@@ -199,7 +205,7 @@ static void send_waiting(struct cluster *cluster)
         struct write *write = take_waiting(writes);
         list_prepend(&writes->in_flight, write);
         writes->in_flight_count++;
-        if (write->type == WRITE_GET || cluster_may_write_now(cluster))
+        if (write_may_be_sent(write))
             write_send(write);
         else
             writes_refuse_standby(write);
@@ -241,7 +247,7 @@ void writes_fence(struct cluster *cluster)
     struct writes *writes = &cluster->writes;
     LIST_OF(struct write) fenced = {0};
     list_each (write, &writes->in_flight)
-        if (write->type != WRITE_GET) {
+        if (write->type != WRITE_GET && !write->is_of_any_replica) {
             leave_flight(write);
             list_prepend(&fenced, write);
         }

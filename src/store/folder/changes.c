@@ -138,8 +138,8 @@ void changes_report_child(void *context, const char *path, bool is_there)
     else
         miss_child(folder, path + strlen(folder->state_dir) + 1);
     add_change(folder, mem_copy_text(path));
-    if (!folder->first_change_ms)
-        folder->first_change_ms = folder_now_ms(folder);
+    // What inotify names next does not put it off: somebody waits for it.
+    folder->first_change_ms = folder_now_ms(folder) - DEBOUNCE_MAX_MS;
     loop_timer_set(folder->world.loop, &folder->debounce_timer, 0);
 }
 

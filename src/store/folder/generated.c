@@ -120,7 +120,8 @@ static bool write_tree(struct generated *generated, const struct kind *kind, con
     write_comment(&text, kind);
     value_write_yaml(&text, tree, 0);
     if (!disk_make_folder(generated->disk, generated->folder, 0755, err) ||
-        !disk_replace(generated->disk, path, buffer_text(&text), 0644, true, err))
+        !disk_replace(generated->disk, path, buffer_text(&text), kind->is_secret ? 0600 : 0644,
+                      true, err))
         return false;
     remember_file(generated, path, tree);
     report_change(generated, path, true);

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "base/value.h"
+#include "frontends/intent/body_faults.h"
+#include "frontends/intent/resource.h"
+
+// Secrets that stand in bodies go into a Secret of their own, "<object>-credentials"; what refers
+// to them there is shown as a mask, and a mask in a body keeps what stands there already.
+
+#define SECRETS_MASK "********"
+
+const char *body_secrets_name(struct arena *arena, struct text object); // of that Secret
+// Takes the secrets out of what a body brings for the item `name`. `map` refers to them from then
+// on; those with a value are put into `data` as base64. `old` is what the item has so far, or NULL.
+void body_secrets_take(struct arena *arena, enum resource_id id, struct text name,
+                       const char *secret, struct value *map, const struct value *old,
+                       struct value *data, struct body_faults *faults);
+// Puts masks into what is shown, in place of what refers to that Secret.
+void body_secrets_mask(struct arena *arena, enum resource_id id, const char *secret,
+                       struct value *map);
+// The keys of that Secret which an object's spec refers to, as a list of texts.
+struct value *body_secrets_keys(struct arena *arena, const struct value *spec, const char *secret);

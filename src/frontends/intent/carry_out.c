@@ -1,0 +1,178 @@
+#include "frontends/intent/body_secrets.h"
+#include "frontends/intent/call.h"
+
+// Carries out what a request comes to: its writes in their order, then the answer.
+
+enum { TRIES_MAX = 5, AGAIN_MS = 20 };
+
+static void write_next(struct call *call);
+
+// ---- dry run ------------------------------------------------------------------------------------
+
+static struct value *shown_write(struct call *call, const struct call_write *write)
+{
+    struct value *shown = value_make(call->arena, VALUE_MAP);
+    AUTO_BUFFER version = {0};
+    kind_api_version(&version, write->key.kind);
+    value_put_text(call->arena, shown, "apiVersion", arena_copy_text(call->arena, version.at));
+    value_put_text(call->arena, shown, "kind", write->key.kind->name);
+    if (write->key.namespace_.len)
+        value_put(call->arena, shown, "metadata.namespace",
+                  value_make_text(call->arena, write->key.namespace_));
+    value_put(call->arena, shown, "metadata.name", value_make_text(call->arena, write->key.name));
+    if (write->tree)
+        shown = value_merge_patch(call->arena, shown, write->tree);
+    else
+        value_put_bool(call->arena, shown, "deleted", true);
+    struct value *data = write->key.kind->is_secret ? value_find(shown, "data") : NULL;
+    struct value *masked = value_make(call->arena, VALUE_MAP);
+    value_each (item, data)
+        value_set(masked, item->key, value_make_text(call->arena, TEXT(SECRETS_MASK)));
+    if (data)
+        value_set(shown, TEXT("data"), masked);
+    return shown;
+}
+
+static void show_writes(struct call *call)
+{
+    struct value *list = value_make(call->arena, VALUE_LIST);
+    for (size_t i = 0; i < call->write_count; i++)
+        value_append(list, shown_write(call, &call->writes[i]));
+    call_answer_tree(call, 200, list, NULL, NULL);
+}
+
+// ---- the answer ---------------------------------------------------------------------------------
+
+static const char *location_of(const struct call *call)
+{
+    AUTO_BUFFER path = {0};
+    route_write_path(&path, call->route.resource, call->route.names, true);
+    return arena_copy(call->arena, path.at, path.len);
+}
+
+static void answer_item(struct call *call)
+{
+    struct place place;
+    const struct route *route = &call->route;
+    struct text name = route->names[resources[route->resource].name_count - 1];
+    place_find(call_options(call)->engine, call->arena, route->resource, route->names, &place);
+    if (!place.is_there) {
+        call_answer_text(call, 503, "It was stored, and cannot be shown: read it again", NULL);
+        return;
+    }
+    call_answer_tree(call, call->status,
+                     call_view(call, route->resource, name, place.map, place.object),
+                     call->status == 201 ? location_of(call) : NULL, NULL);
+}
+
+static void finish(struct call *call)
+{
+    if (call->status == 202 || call->status == 204)
+        call_answer_nothing(call, call->status);
+    else
+        answer_item(call);
+}
+
+// ---- failures -----------------------------------------------------------------------------------
+
+static void serve_again(void *context)
+{
+    struct call *call = context;
+    call_release_writes(call);
+    arena_reset(call->arena);
+    call_serve(call);
+}
+
+static bool try_again(struct call *call, const struct error *error)
+{
+    if (error->fault != FAULT_RACE || call->tries >= TRIES_MAX || !call->exchange)
+        return false;
+    call->tries++;
+    call->again = (struct loop_timer){.call = serve_again, .context = call};
+    loop_timer_set(call_options(call)->world->loop, &call->again, AGAIN_MS * call->tries);
+    return true;
+}
+
+static void removed_again(void *context, const struct engine_write_result *result)
+{
+    struct call *call = context;
+    struct error error = {0};
+    (void)result;
+    error_set(&error, FAULT_AGAIN, "SystemError", "the Secret cannot be written");
+    call_answer_store(call, &error);
+}
+
+// The Secret of an object that was just created cannot be written: all or nothing.
+static bool undo_creation(struct call *call)
+{
+    if (!call->write_at || !call->writes[call->write_at].is_owned)
+        return false;
+    const struct object_ref_key *key = &call->writes[call->write_at - 1].key;
+    const struct object *created = engine_find_object(call_options(call)->engine, key);
+    if (!created)
+        return false;
+    const struct engine_object_write wanted = {
+        .key = *key, .seen = created, .deadline_ms = CALL_DEADLINE_MS};
+    engine_write_object(call_options(call)->engine, &wanted, removed_again, call);
+    return true;
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+static void write_came(void *context, const struct engine_write_result *result)
+{
+    struct call *call = context;
+    if (!result->is_ok) {
+        if (!undo_creation(call) && !try_again(call, &result->error))
+            call_answer_store(call, &result->error);
+        return;
+    }
+    call->write_at++;
+    if (call->write_at == call->write_count)
+        finish(call);
+    else
+        write_next(call);
+}
+
+static void add_owner(struct call *call, struct call_write *write)
+{
+    const struct object *owner =
+        engine_find_object(call_options(call)->engine, &call->writes[call->write_at - 1].key);
+    struct value *tree = value_copy(call->arena, write->tree);
+    if (owner)
+        value_put(call->arena, tree, "metadata.ownerReferences",
+                  object_owner_references(call->arena, owner, false));
+    write->tree = tree;
+}
+
+static void write_next(struct call *call)
+{
+    struct call_write *write = &call->writes[call->write_at];
+    if (write->is_owned)
+        add_owner(call, write);
+    const struct engine_object_write wanted = {.key = write->key,
+                                               .tree = write->tree,
+                                               .seen = write->seen,
+                                               .is_unread = write->is_unread,
+                                               .kept = write->kept,
+                                               .deadline_ms = CALL_DEADLINE_MS};
+    engine_write_object(call_options(call)->engine, &wanted, write_came, call);
+}
+
+void call_release_writes(struct call *call)
+{
+    for (size_t i = 0; i < call->write_count; i++)
+        object_unref(call->writes[i].seen);
+    call->write_count = 0;
+}
+
+void call_carry_out(struct call *call)
+{
+    call->write_at = 0;
+    if (call->route.is_dry_run)
+        show_writes(call);
+    else if (!call->write_count)
+        finish(call);
+    else
+        write_next(call);
+}

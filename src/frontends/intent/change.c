@@ -1,0 +1,555 @@
+#include <string.h>
+
+#include "base/digest.h"
+#include "frontends/intent/body_secrets.h"
+#include "frontends/intent/call.h"
+#include "frontends/intent/check.h"
+#include "frontends/intent/patch.h"
+#include "kinds/namespace/namespace_kind.h"
+#include "kinds/secret/secret_kind.h"
+
+// What POST, PUT and DELETE come to: the objects that are written.
+
+#define PARENT_MISSING "Cannot perform requested operation. Parent resource not found"
+#define NAME_PATH "metadata.annotations[" EMCO_NAME_ANNOTATION "]"
+
+// An item, as the body wants it.
+struct item_change {
+    struct call *call;
+    const struct resource *resource;
+    enum resource_id id;
+    struct place place;
+    struct body body;
+    struct value *next;    // the object's next tree
+    struct value *map;     // its spec, or the entry
+    const char *path;      // of `map` in the object
+    struct value *secrets; // data of the Secret that is written; may be empty
+};
+
+static const struct engine *engine_of(const struct call *call)
+{
+    return call_options(call)->engine;
+}
+
+static void add_write(struct call *call, struct call_write write)
+{
+    if (write.seen)
+        object_ref(write.seen);
+    call->writes[call->write_count++] = write;
+}
+
+// ---- projects -----------------------------------------------------------------------------------
+
+// A project is what a Namespace says of it.
+static struct value *project_namespace(struct arena *arena, struct text project,
+                                       const struct value *tree)
+{
+    AUTO_BUFFER hash = {0};
+    AUTO_BUFFER metadata = {0};
+    struct value *next = value_make(arena, VALUE_MAP);
+    const struct value *annotations = value_at(tree, "metadata.annotations", NULL);
+    struct value *kept =
+        annotations ? value_copy(arena, annotations) : value_make(arena, VALUE_MAP);
+    value_put(arena, next, "metadata.annotations", kept);
+    emco_hash_write(&hash, 10, &project, 1);
+    value_put_text(arena, next, "metadata.labels[" PROJECT_LABEL "]",
+                   arena_copy_text(arena, hash.at));
+    value_put(arena, next, NAME_PATH, value_make_text(arena, project));
+    value_write_json(&metadata, value_find(tree, "spec"));
+    value_put_text(arena, next, "metadata.annotations[" PROJECT_METADATA_ANNOTATION "]",
+                   arena_copy_text(arena, metadata.at));
+    return next;
+}
+
+static void write_project(struct call *call, struct text project)
+{
+    struct value *tree = value_make(call->arena, VALUE_MAP);
+    const struct object_ref_key key = {&namespace_kind, TEXT(""),
+                                       place_namespace(call->arena, project)};
+    value_put(call->arena, tree, "spec", value_make(call->arena, VALUE_MAP));
+    struct value *next = project_namespace(call->arena, project, tree);
+    const struct object *object = engine_find_object(engine_of(call), &key);
+    if (!object)
+        value_put_text(call->arena, next, "metadata.annotations[" PROJECT_CREATED_ANNOTATION "]",
+                       "true");
+    add_write(call, (struct call_write){.key = key, .tree = next, .seen = object});
+}
+
+// ---- reading the request ------------------------------------------------------------------------
+
+static bool refuse_change(struct call *call, int status, const char *first_line)
+{
+    call_answer_text(call, status, first_line, NULL);
+    return false;
+}
+
+static bool read_body(struct item_change *change, bool is_create)
+{
+    struct error err;
+    struct call *call = change->call;
+    struct route *route = &call->route;
+    if (!body_read(call->arena, change->resource, call_header(call, "Content-Type"),
+                   http_exchange_body(call->exchange), call_options(call)->max_body_octets,
+                   &change->body, &call->faults, &err)) {
+        call_answer_error(call, &err);
+        return false;
+    }
+    if (!change->body.name.len && !call->faults.has_type_fault)
+        return refuse_change(
+            call, 400, is_create ? "Missing name in POST request" : "Missing name in PUT request");
+    if (call->faults.count) {
+        call_answer_faults(call);
+        return false;
+    }
+    if (is_create)
+        route->names[route->name_count] = change->body.name;
+    else if (!text_equal(change->body.name, route->names[route->name_count - 1]))
+        return refuse_change(call, 400, "Mismatched name in PUT request");
+    return true;
+}
+
+static bool check_parents(struct item_change *change)
+{
+    struct call *call = change->call;
+    enum resource_id missing = change->id;
+    if (place_has_parents(engine_of(call), call->arena, change->id, call->route.names, &missing))
+        return true;
+    if (missing != RESOURCE_PROJECT || change->resource->parent != RESOURCE_PROJECT ||
+        !call_options(call)->makes_projects)
+        return refuse_change(call, 409, PARENT_MISSING);
+    write_project(call, call->route.names[0]);
+    return true;
+}
+
+// Two EMCO names may come to one object's name.
+static bool check_name_is_free(struct item_change *change)
+{
+    struct call *call = change->call;
+    struct text_lines lines = {.arena = call->arena};
+    if (change->place.other.at) {
+        text_lines_add(&lines, "%.*s and %.*s would both be %s %.*s",
+                       TEXT_ARGS(change->place.other),
+                       TEXT_ARGS(call->route.names[change->resource->name_count - 1]),
+                       change->resource->kind->name, TEXT_ARGS(change->place.key.name));
+        call_answer_text(call, 409, change->resource->exists, &lines);
+        return false;
+    }
+    if (!change->place.is_leaving)
+        return true;
+    text_lines_add(&lines, "it is being deleted");
+    call_answer_text(call, 409, change->resource->exists, &lines);
+    return false;
+}
+
+static bool check_precondition(struct item_change *change)
+{
+    struct call *call = change->call;
+    const char *if_match = call_header(call, "If-Match");
+    const char *if_none = call_header(call, "If-None-Match");
+    const struct place *place = &change->place;
+    const char *etag = "";
+    if (place->is_there)
+        etag = call_etag(call->arena, call_view(call, change->id,
+                                                call->route.names[change->resource->name_count - 1],
+                                                place->map, place->object));
+    if (if_match && (!place->is_there || !call_etag_matches(if_match, etag)))
+        return refuse_change(call, 412, "If-Match: the item is another by now");
+    if (if_none && place->is_there && call_etag_matches(if_none, etag))
+        return refuse_change(call, 412, "If-None-Match: the item exists");
+    return true;
+}
+
+// ---- building -----------------------------------------------------------------------------------
+
+static void put_identity(struct item_change *change)
+{
+    static const char *const coordinates[] = {"spec.compositeApp", "spec.version",
+                                              "spec.deploymentIntentGroup"};
+    struct arena *arena = change->call->arena;
+    const struct text *names = change->call->route.names;
+    struct text own = names[change->resource->name_count - 1];
+    value_put(arena, change->next, "metadata.name", value_make_text(arena, change->place.key.name));
+    if (change->id == RESOURCE_CLUSTER) {
+        value_put(arena, change->next, "spec.provider", value_make_text(arena, names[0]));
+        value_put(arena, change->next, "spec.cluster", value_make_text(arena, own));
+    } else if (!text_equal(own, change->place.key.name)) {
+        value_put(arena, change->next, NAME_PATH, value_make_text(arena, own));
+    }
+    bool has_coordinates = change->id == RESOURCE_GROUP || change->id == RESOURCE_TRAFFIC;
+    for (size_t i = 0; has_coordinates && i < COUNT_OF(coordinates); i++)
+        value_put(arena, change->next, coordinates[i], value_make_text(arena, names[1 + i]));
+}
+
+// What stands in the spec beside what the body says: children, and what others decide.
+static void keep_hidden(struct item_change *change, const struct value *spec)
+{
+    static const char *const of_body[] = {"description", "userData1", "userData2", "extra"};
+    struct arena *arena = change->call->arena;
+    value_each (item, spec) {
+        bool is_of_body =
+            text_is(item->key, change->resource->rename.object) && change->resource->rename.object;
+        for (size_t i = 0; i < COUNT_OF(of_body); i++)
+            is_of_body |= text_is(item->key, of_body[i]);
+        if (!is_of_body && resource_hides(change->resource, item->key.at, item->key.len))
+            value_set(change->map, item->key, value_copy(arena, item));
+    }
+    const struct value *kubeconfig = value_find(spec, "kubeconfigSecret");
+    if (kubeconfig && !value_find(change->map, "kubeconfigSecret"))
+        value_set(change->map, TEXT("kubeconfigSecret"), value_copy(arena, kubeconfig));
+}
+
+static void build_object(struct item_change *change)
+{
+    struct arena *arena = change->call->arena;
+    const struct value *now = change->place.tree;
+    change->next = now ? value_copy(arena, now) : value_make(arena, VALUE_MAP);
+    change->map = change->body.fields;
+    change->path = "spec";
+    if (now)
+        keep_hidden(change, value_find(now, "spec"));
+    value_set(change->next, TEXT("spec"), change->map);
+    put_identity(change);
+}
+
+// Copies the list with the entry in its place; a new one comes last.
+static void build_entry(struct item_change *change)
+{
+    struct arena *arena = change->call->arena;
+    const char *list = change->resource->list;
+    struct text name = change->call->route.names[change->resource->name_count - 1];
+    struct value *entry = value_make(arena, VALUE_MAP);
+    size_t index = 0;
+    bool is_put = false;
+    value_put(arena, entry, "name", value_make_text(arena, name));
+    value_each (item, change->body.fields)
+        value_set(entry, item->key, value_copy(arena, item));
+    if (!change->resource->hidden)
+        entry = value_make_text(arena, name);
+    change->next = value_copy(arena, change->place.tree);
+    struct value *entries = value_make(arena, VALUE_LIST);
+    value_each (item, value_list_at(value_find(change->place.tree, "spec"), list)) {
+        bool is_it = item == change->place.map;
+        value_append(entries, is_it ? entry : value_copy(arena, item));
+        is_put |= is_it;
+        index += !is_put;
+    }
+    if (!is_put)
+        value_append(entries, entry);
+    value_set(value_find(change->next, "spec"), text_of(list), entries);
+    change->map = entry;
+    change->path = arena_printf(arena, "spec.%s[%zu]", list, index);
+}
+
+// ---- secrets ------------------------------------------------------------------------------------
+
+static struct text secret_namespace(const struct item_change *change)
+{
+    struct text namespace_ = change->place.key.namespace_;
+    return namespace_.len ? namespace_ : text_of(call_options(change->call)->own_namespace);
+}
+
+static void take_kubeconfig(struct item_change *change, const char *secret)
+{
+    struct arena *arena = change->call->arena;
+    AUTO_BUFFER coded = {0};
+    if (!change->body.kubeconfig.at)
+        return;
+    base64_encode(&coded, change->body.kubeconfig.at, change->body.kubeconfig.len);
+    value_put_text(arena, change->secrets, "kubeconfig",
+                   arena_copy(arena, buffer_text(&coded).at, coded.len));
+    value_put(arena, change->map, "kubeconfigSecret.namespace",
+              value_make_text(arena, secret_namespace(change)));
+    value_put_text(arena, change->map, "kubeconfigSecret.name", secret);
+    value_put_text(arena, change->map, "kubeconfigSecret.key", "kubeconfig");
+}
+
+static void take_secrets(struct item_change *change)
+{
+    struct arena *arena = change->call->arena;
+    const char *secret = body_secrets_name(arena, change->place.key.name);
+    change->secrets = value_make(arena, VALUE_MAP);
+    take_kubeconfig(change, secret);
+    body_secrets_take(arena, change->id, change->body.name, secret, change->map, change->place.map,
+                      change->secrets, &change->call->faults);
+}
+
+static bool has_text(const struct value *list, struct text text)
+{
+    value_each (item, list)
+        if (text_equal(item->text, text))
+            return true;
+    return false;
+}
+
+// Keys that are still referred to, and of which no value came.
+static struct value *kept_keys(const struct item_change *change, const struct value *wanted)
+{
+    struct value *kept = value_make(change->call->arena, VALUE_LIST);
+    value_each (key, wanted)
+        if (!value_find_text(change->secrets, key->text))
+            value_append(kept, value_make_text(change->call->arena, key->text));
+    return kept;
+}
+
+static bool needs_secret(const struct item_change *change, const struct value *wanted,
+                         const char *secret)
+{
+    struct arena *arena = change->call->arena;
+    if (change->secrets->first)
+        return true;
+    value_each (key, body_secrets_keys(arena, value_find(change->place.tree, "spec"), secret))
+        if (!has_text(wanted, key->text))
+            return true;
+    return false;
+}
+
+// An object that is there owns its Secret already; a new one has to be created first.
+static void write_secret(struct item_change *change)
+{
+    struct call *call = change->call;
+    const char *secret = body_secrets_name(call->arena, change->place.key.name);
+    const struct value *wanted =
+        body_secrets_keys(call->arena, value_find(change->next, "spec"), secret);
+    struct value *tree = value_make(call->arena, VALUE_MAP);
+    if (!needs_secret(change, wanted, secret))
+        return;
+    if (change->place.object)
+        value_put(call->arena, tree, "metadata.ownerReferences",
+                  object_owner_references(call->arena, change->place.object, false));
+    value_put_text(call->arena, tree, "type", "Opaque");
+    value_put(call->arena, tree, "data", change->secrets);
+    add_write(call, (struct call_write){
+                        .key = {&secret_kind, secret_namespace(change), text_of(secret)},
+                        .tree = tree,
+                        .is_unread = true,
+                        .is_owned = !change->place.object,
+                        .kept = kept_keys(change, wanted),
+                    });
+}
+
+static void write_object(struct item_change *change, const struct value *now,
+                         const struct value *next)
+{
+    const struct place *place = &change->place;
+    const struct value *tree = place->object ? patch_between(change->call->arena, now, next) : next;
+    if (tree)
+        add_write(change->call,
+                  (struct call_write){.key = place->key, .tree = tree, .seen = place->object});
+}
+
+static void write_item(struct item_change *change)
+{
+    struct arena *arena = change->call->arena;
+    const struct place *place = &change->place;
+    struct text own = change->call->route.names[change->resource->name_count - 1];
+    if (change->id != RESOURCE_PROJECT) {
+        write_object(change, place->tree, change->next);
+        return;
+    }
+    struct value *next = project_namespace(arena, own, change->next);
+    struct value *now = value_make(arena, VALUE_MAP);
+    if (place->object)
+        value_set(now, TEXT("metadata"), value_copy(arena, value_find(place->tree, "metadata")));
+    else
+        value_put_text(arena, next, "metadata.annotations[" PROJECT_CREATED_ANNOTATION "]", "true");
+    value_put(arena, next, "metadata.name", value_make_text(arena, place->key.name));
+    write_object(change, now, next);
+}
+
+// ---- POST and PUT -------------------------------------------------------------------------------
+
+static bool check_change(struct item_change *change)
+{
+    struct call *call = change->call;
+    const struct check_item item = {.id = change->id,
+                                    .next = change->next,
+                                    .path = change->path,
+                                    .key = &change->place.key,
+                                    .map = change->map,
+                                    .names = call->route.names,
+                                    .engine = engine_of(call)};
+    check_rules(&item, &call->faults);
+    if (call->faults.count) {
+        call_answer_faults(call);
+        return false;
+    }
+    struct text_lines missing = {.arena = call->arena};
+    if (call->route.is_strict)
+        check_references(&item, &missing);
+    if (missing.count)
+        call_answer_text(call, 409, PARENT_MISSING, &missing);
+    return !missing.count;
+}
+
+// A record whose names stand somewhere does not move without being told to.
+static bool check_move(struct item_change *change)
+{
+    struct call *call = change->call;
+    struct text_lines lines = {.arena = call->arena};
+    if (change->id != RESOURCE_RECORD || !change->place.is_there)
+        return true;
+    check_moved(call->arena, change->place.map, change->map, &call->faults);
+    place_add_users(engine_of(call), change->place.object, &lines);
+    if (!call->faults.count || !lines.count) {
+        call->faults.count = 0;
+        return true;
+    }
+    if (call->route.may_move) {
+        call->faults.count = 0;
+        value_put_text(call->arena, change->next, "metadata.annotations[" DNS_GROUP "/move]",
+                       "drain");
+        body_faults_warn(&call->faults, "names are absent while the record moves");
+        return true;
+    }
+    call_answer_text(call, 409,
+                     "PinnedChange: names stand at the old place; repeat it with ?move=drain",
+                     &lines);
+    return false;
+}
+
+static void put_item(struct call *call, bool is_create)
+{
+    struct item_change change = {
+        .call = call, .resource = &resources[call->route.resource], .id = call->route.resource};
+    call->write_count = 0;
+    if (!read_body(&change, is_create) || !check_parents(&change))
+        return;
+    place_find(engine_of(call), call->arena, change.id, call->route.names, &change.place);
+    if (!check_name_is_free(&change) || !check_precondition(&change))
+        return;
+    if (is_create && change.place.is_there) {
+        call_answer_text(call, 409, change.resource->exists, NULL);
+        return;
+    }
+    (change.resource->list ? build_entry : build_object)(&change);
+    take_secrets(&change);
+    if (!check_change(&change) || !check_move(&change))
+        return;
+    call->status = change.place.is_there ? 200 : 201;
+    if (change.place.object)
+        write_secret(&change);
+    write_item(&change);
+    if (!change.place.object)
+        write_secret(&change);
+    call_carry_out(call);
+}
+
+void call_create(struct call *call)
+{
+    put_item(call, true);
+}
+
+void call_replace(struct call *call)
+{
+    put_item(call, false);
+}
+
+// ---- DELETE -------------------------------------------------------------------------------------
+
+#define HAS_CHILDREN "Cannot delete parent without deleting child references first"
+#define IS_REFERRED_TO "Cannot delete without deleting or updating referencing resources first"
+
+static bool check_is_free(struct item_change *change)
+{
+    struct call *call = change->call;
+    struct text_lines children = {.arena = call->arena};
+    struct text_lines referrers = {.arena = call->arena};
+    place_add_children(engine_of(call), change->id, call->route.names, &children);
+    if (children.count) {
+        call_answer_text(call, 409, HAS_CHILDREN, &children);
+        return false;
+    }
+    place_add_referrers(engine_of(call), change->id, call->route.names, &change->place, &referrers);
+    if (referrers.count)
+        call_answer_text(call, 409, IS_REFERRED_TO, &referrers);
+    return !referrers.count;
+}
+
+// What is not made by Signpost stays; it is only no project any more.
+static void remove_project(struct item_change *change)
+{
+    static const char *const marks[] = {"metadata.labels[" PROJECT_LABEL "]", NAME_PATH,
+                                        "metadata.annotations[" PROJECT_METADATA_ANNOTATION "]"};
+    struct arena *arena = change->call->arena;
+    const struct place *place = &change->place;
+    struct value *tree = value_make(arena, VALUE_MAP);
+    for (size_t i = 0; i < COUNT_OF(marks); i++)
+        value_put(arena, tree, marks[i], value_make(arena, VALUE_NULL));
+    bool is_ours =
+        value_at(place->tree, "metadata.annotations[" PROJECT_CREATED_ANNOTATION "]", NULL);
+    add_write(change->call, (struct call_write){.key = place->key,
+                                                .tree = is_ours ? NULL : tree,
+                                                .seen = place->object});
+}
+
+static void remove_entry(struct item_change *change)
+{
+    struct arena *arena = change->call->arena;
+    const struct place *place = &change->place;
+    const struct value *spec = value_find(place->tree, "spec");
+    struct value *entries = value_make(arena, VALUE_LIST);
+    change->next = value_copy(arena, place->tree);
+    change->secrets = value_make(arena, VALUE_MAP);
+    value_each (item, value_list_at(spec, change->resource->list))
+        if (item != place->map)
+            value_append(entries, value_copy(arena, item));
+    value_set(value_find(change->next, "spec"), text_of(change->resource->list), entries);
+    write_secret(change);
+    write_object(change, place->tree, change->next);
+}
+
+void call_remove(struct call *call)
+{
+    struct item_change change = {
+        .call = call, .resource = &resources[call->route.resource], .id = call->route.resource};
+    const struct route *route = &call->route;
+    call->write_count = 0;
+    if (place_has_parents(engine_of(call), call->arena, change.id, route->names, NULL))
+        place_find(engine_of(call), call->arena, change.id, route->names, &change.place);
+    if (!change.place.is_there) {
+        call_answer_text(call, 404, "The requested resource not found", NULL);
+        return;
+    }
+    if (!check_precondition(&change) || !check_is_free(&change))
+        return;
+    const char *state = check_removal(call->arena, change.id, change.place.object);
+    if (state) {
+        call_answer_text(call, 409, state, NULL);
+        return;
+    }
+    if (change.id == RESOURCE_PROJECT)
+        remove_project(&change);
+    else if (change.resource->list)
+        remove_entry(&change);
+    else
+        add_write(call, (struct call_write){.key = change.place.key, .seen = change.place.object});
+    call->status = 204;
+    call_carry_out(call);
+}
+
+// ---- the life of a group ------------------------------------------------------------------------
+
+void call_act(struct call *call)
+{
+    struct place place;
+    const struct route *route = &call->route;
+    struct value *patch = value_make(call->arena, VALUE_MAP);
+    call->write_count = 0;
+    place_find(engine_of(call), call->arena, route->resource, route->names, &place);
+    if (!place_has_parents(engine_of(call), call->arena, route->resource, route->names, NULL) ||
+        !place.is_there) {
+        call_answer_missing(call);
+        return;
+    }
+    if (route->action == ROUTE_APPROVE)
+        value_put_text(call->arena, patch, "metadata.annotations[" DNS_GROUP "/approved]", "true");
+    else if (route->action == ROUTE_UPDATE)
+        value_put_int(call->arena, patch, "spec.update", value_int_at(place.map, "update", 0) + 1);
+    else
+        value_put_text(call->arena, patch, "spec.desired",
+                       route->action == ROUTE_TERMINATE ? "Terminated" : "Instantiated");
+    if (!value_covers(place.tree, patch))
+        add_write(call, (struct call_write){.key = place.key, .tree = patch, .seen = place.object});
+    call->status = 202;
+    call_carry_out(call);
+}

@@ -1,0 +1,153 @@
+#include "frontends/intent/check.h"
+
+#include <string.h>
+
+#include "frontends/intent/body.h"
+#include "kinds/dnspublication/dnspublication_kind.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+#include "kinds/kv_pairs.h"
+
+#define PARAMETERS_KEY "external-dns-parameters"
+
+// ---- rules --------------------------------------------------------------------------------------
+
+static bool is_below(const char *path, const char *place)
+{
+    size_t len = strlen(place);
+    return !strncmp(path, place, len) && (!path[len] || path[len] == '.' || path[len] == '[');
+}
+
+// Of an entry of a list only what stands in it counts.
+static void keep_own(const struct check_item *item, struct findings *findings)
+{
+    size_t kept = 0;
+    bool is_entry = resources[item->id].list != NULL;
+    for (size_t i = 0; i < findings->count; i++)
+        if (!is_entry || is_below(findings->items[i].path, item->path))
+            findings->items[kept++] = findings->items[i];
+    findings->count = kept;
+}
+
+static void check_texts(const struct value *spec, struct body_faults *faults)
+{
+    static const struct {
+        const char *member;
+        size_t max;
+    } rows[] = {{"description", EMCO_DESCRIPTION_MAX},
+                {"userData1", EMCO_USER_DATA_MAX},
+                {"userData2", EMCO_USER_DATA_MAX}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (value_text_at(spec, rows[i].member).len > rows[i].max)
+            body_faults_add(faults, arena_printf(faults->arena, "/metadata/%s", rows[i].member),
+                            "must have at most %zu octets", rows[i].max);
+}
+
+void check_rules(const struct check_item *item, struct body_faults *faults)
+{
+    struct arena *arena = faults->arena;
+    const struct kind *kind = resources[item->id].kind;
+    struct findings findings = {.arena = arena};
+    AUTO_BUFFER version = {0};
+    if (item->id == RESOURCE_PROJECT) {
+        check_texts(value_find(item->next, "spec"), faults);
+        return;
+    }
+    struct value *whole = value_copy(arena, item->next);
+    kind_api_version(&version, kind);
+    value_put_text(arena, whole, "apiVersion", arena_copy_text(arena, version.at));
+    value_put_text(arena, whole, "kind", kind->name);
+    if (item->key->namespace_.len)
+        value_put(arena, whole, "metadata.namespace",
+                  value_make_text(arena, item->key->namespace_));
+    kind_check(kind, whole, &findings);
+    size_t shapes = findings.count;
+    if (kind->validate)
+        kind->validate(whole, &findings);
+    findings_drop_echoes(&findings, shapes);
+    keep_own(item, &findings);
+    body_take_findings(&resources[item->id], item->path, &findings, faults);
+}
+
+// ---- references ---------------------------------------------------------------------------------
+
+static void add_if_missing(const struct check_item *item, enum resource_id id,
+                           const struct text *names, const char *pointer, struct text_lines *out)
+{
+    struct place place;
+    place_find(item->engine, out->arena, id, names, &place);
+    if (!place.is_there)
+        text_lines_add(out, "%s: %s", pointer, resources[id].not_found);
+}
+
+// The records that a set lists, where it is the list of records.
+static void check_record_list(const struct check_item *item, struct text_lines *out)
+{
+    size_t count;
+    struct value *list = value_make(out->arena, VALUE_LIST);
+    value_append(list, value_copy(out->arena, item->map));
+    const struct kv_sets sets = kv_sets_decode(out->arena, list);
+    const struct kv_record *records = kv_record_list(out->arena, &sets, item->names[0], &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct text names[] = {records[i].project, records[i].record};
+        if (!records[i].fault)
+            add_if_missing(item, RESOURCE_RECORD, names, "/spec/kv", out);
+    }
+}
+
+void check_references(const struct check_item *item, struct text_lines *missing)
+{
+    const struct text cluster[] = {value_text_at(item->map, "clusterProvider"),
+                                   value_text_at(item->map, "cluster")};
+    const struct text cloud[] = {item->names[0], value_text_at(item->map, "logicalCloud")};
+    if (item->id == RESOURCE_REFERENCE)
+        add_if_missing(item, RESOURCE_CLUSTER, cluster, "/spec/cluster", missing);
+    if (item->id == RESOURCE_GROUP)
+        add_if_missing(item, RESOURCE_CLOUD, cloud, "/spec/logicalCloud", missing);
+    if (item->id == RESOURCE_CLOUD_PAIRS)
+        check_record_list(item, missing);
+}
+
+// ---- places -------------------------------------------------------------------------------------
+
+static bool is_changed(const struct value *now, const struct value *next)
+{
+    return now && next ? !value_equal(now, next) : now != next;
+}
+
+void check_moved(struct arena *arena, const struct value *now, const struct value *next,
+                 struct body_faults *faults)
+{
+    static const char *const members[] = {"provider", "adoptOwner", "engine"};
+    const struct value *old_parameters = value_find(now, PARAMETERS_KEY);
+    const struct value *parameters = value_find(next, PARAMETERS_KEY);
+    for (size_t i = 0; i < COUNT_OF(members); i++)
+        if (is_changed(value_find(now, members[i]), value_find(next, members[i])))
+            body_faults_add(faults, arena_printf(arena, "/spec/%s", members[i]),
+                            "says where records stand");
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        const struct external_dns_parameter *row = &external_dns_parameters[i];
+        if ((row->traits & TRAIT_PLACE) &&
+            is_changed(value_find(old_parameters, row->name), value_find(parameters, row->name)))
+            body_faults_add(faults, arena_printf(arena, "/spec/" PARAMETERS_KEY "/%s", row->name),
+                            "says where records stand");
+    }
+}
+
+// ---- removal ------------------------------------------------------------------------------------
+
+const char *check_removal(struct arena *arena, enum resource_id id, const struct object *object)
+{
+    struct dnspublication publication;
+    struct dnspublication_status status;
+    if (id != RESOURCE_GROUP)
+        return NULL;
+    dnspublication_unpack(arena, object_spec(object), object_managed(object), &publication,
+                          &status);
+    bool is_at_rest = status.state == DNSPUBLICATION_CREATED ||
+                      status.state == DNSPUBLICATION_APPROVED ||
+                      status.state == DNSPUBLICATION_TERMINATED;
+    bool is_wanted = publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED;
+    return is_at_rest && !is_wanted
+               ? NULL
+               : "DeploymentIntentGroup is not in state Created or Terminated: terminate it first";
+}

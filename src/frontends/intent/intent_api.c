@@ -1,0 +1,302 @@
+#include "frontends/intent/intent_api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "frontends/intent/call.h"
+#include "frontends/intent/counts.h"
+#include "frontends/intent/openapi.h"
+
+enum { IDLE_MS = 30 * 1000, HEAD_OCTETS = 64 * 1024, CONNECTIONS_MAX = 256 };
+
+struct intent_api {
+    struct intent_api_options options;
+    struct http_server *server;
+    struct intent_counts *counts;
+    LIST_OF(struct call) calls;
+};
+
+const struct intent_api_options *call_options(const struct call *call)
+{
+    return &call->api->options;
+}
+
+// ---- the life of a request ----------------------------------------------------------------------
+
+static void call_free(struct call *call)
+{
+    loop_timer_cancel(call->api->options.world->loop, &call->again);
+    call_release_writes(call);
+    list_remove(&call->api->calls, call);
+    arena_free(call->arena);
+    free(call);
+}
+
+static void log_answer(const struct call *call, int status)
+{
+    const struct intent_api *api = call->api;
+    bool is_change = strcmp(call->method, "GET") != 0 && status < 300;
+    AUTO_BUFFER path = {0};
+    if (!call->is_judged || call->route.action == ROUTE_OPENAPI || !is_change)
+        return;
+    route_write_path(&path, call->route.resource, call->route.names,
+                     call->route.action != ROUTE_LIST || status == 201);
+    log_line(api->options.log, LOG_INFO, "request", LOG_TEXT("method", call->method),
+             LOG_TEXT("path", path.at),
+             LOG_TEXT("action", route_action_word(call->route.action)
+                                    ? route_action_word(call->route.action)
+                                    : ""),
+             LOG_INT("status", status), LOG_END);
+}
+
+void call_end(struct call *call, int status)
+{
+    intent_counts_add(call->api->counts, call->is_counted ? &call->route : NULL, status);
+    log_answer(call, status);
+    call_free(call);
+}
+
+// ---- dispatch -----------------------------------------------------------------------------------
+
+static void serve_method(struct call *call)
+{
+    bool is_get = !strcmp(call->method, "GET");
+    switch (call->route.action) {
+    case ROUTE_LIST:
+        (is_get ? call_show_list : call_create)(call);
+        return;
+    case ROUTE_ITEM:
+        if (is_get)
+            call_show_item(call);
+        else
+            (strcmp(call->method, "PUT") ? call_remove : call_replace)(call);
+        return;
+    case ROUTE_STATUS:
+        call_show_status(call);
+        return;
+    case ROUTE_APPROVE:
+    case ROUTE_INSTANTIATE:
+    case ROUTE_TERMINATE:
+    case ROUTE_UPDATE:
+        call_act(call);
+        return;
+    case ROUTE_OPENAPI:
+        call_answer_tree(call, 200, openapi_document(call->arena), NULL, NULL);
+        return;
+    }
+}
+
+static bool read_route(struct call *call)
+{
+    struct error err;
+    call->faults = (struct body_faults){.arena = call->arena};
+    if (!route_parse(call->arena, http_exchange_target(call->exchange), &call->route, &err)) {
+        call_answer_error(call, &err);
+        return false;
+    }
+    call->is_counted = true;
+    if (!route_allows(call->route.action, call->method)) {
+        call_answer_text(call, 405, "this path does not take that method", NULL);
+        return false;
+    }
+    return true;
+}
+
+void call_serve(struct call *call)
+{
+    struct text_lines lines = {.arena = call->arena};
+    if (!call->exchange) {
+        call_end(call, 0);
+        return;
+    }
+    if (!read_route(call))
+        return;
+    if (call->route.action != ROUTE_OPENAPI && !engine_is_synced(call->api->options.engine)) {
+        text_lines_add(&lines, "not all objects are read yet");
+        call_answer_text(call, 503,
+                         "The server encountered an internal error and was unable to complete "
+                         "your request.",
+                         &lines);
+        return;
+    }
+    serve_method(call);
+}
+
+// ---- who may ------------------------------------------------------------------------------------
+
+static const char *verb_of(const struct call *call)
+{
+    static const char *const verbs[][2] = {
+        {"GET", "get"}, {"POST", "create"}, {"PUT", "update"}, {"DELETE", "delete"}};
+    bool is_get = !strcmp(call->method, "GET");
+    bool is_part = resources[call->route.resource].list != NULL;
+    if (is_get && call->route.action == ROUTE_LIST && !is_part)
+        return "list";
+    if (!is_get && (is_part || call->route.action > ROUTE_ITEM))
+        return "update";
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        if (!strcmp(call->method, verbs[i][0]))
+            return verbs[i][1];
+    return "get";
+}
+
+static const char *only_header(const struct call *call, const char *name)
+{
+    return http_exchange_header(call->exchange, name, 1) ? NULL : call_header(call, name);
+}
+
+static void ask_judge(struct call *call)
+{
+    const struct route *route = &call->route;
+    const struct resource *resource = &resources[route->resource];
+    bool has_object = route->action != ROUTE_LIST || resource->list;
+    struct place place = {.key = {.name = TEXT("")}};
+    enum resource_id object = resource->list ? resource->parent : route->resource;
+    if (has_object)
+        place_find(call->api->options.engine, call->arena, object, route->names, &place);
+    struct intent_access access = {
+        .authorization = only_header(call, "Authorization"),
+        .remote_user = only_header(call, "X-Remote-User"),
+        .peer = http_exchange_peer(call->exchange),
+        .verb = verb_of(call),
+        .kind = resource->kind,
+        .namespace_ = resource->kind->is_namespaced ? place_namespace(call->arena, route->names[0])
+                                                    : TEXT(""),
+        .name = has_object ? place.key.name : TEXT(""),
+    };
+    call->api->options.judge(call->api->options.context, &access, call);
+}
+
+static void refuse_forbidden(struct call *call)
+{
+    struct text_lines lines = {.arena = call->arena};
+    const struct kind *kind = resources[call->route.resource].kind;
+    text_lines_add(&lines, "%s on %s%s%s is needed", verb_of(call), kind->plural,
+                   *kind->group ? "." : "", kind->group);
+    call_answer_text(call, 403, "Forbidden", &lines);
+}
+
+void intent_api_judged(void *asker, enum intent_judgement judgement)
+{
+    struct call *call = asker;
+    if (judgement == INTENT_ALLOWED) {
+        call->is_judged = true;
+        call_serve(call);
+    } else if (judgement == INTENT_UNKNOWN) {
+        call_answer_text(call, 401, "Unauthorized", NULL);
+    } else if (judgement == INTENT_FORBIDDEN) {
+        refuse_forbidden(call);
+    } else {
+        call_answer_text(call, 503, "It cannot be said now who asks: try again", NULL);
+    }
+}
+
+// ---- arrivals -----------------------------------------------------------------------------------
+
+static void handle(void *context, struct http_exchange *exchange)
+{
+    struct intent_api *api = context;
+    struct call *call = mem_new_of(struct call);
+    *call = (struct call){.api = api,
+                          .exchange = exchange,
+                          .arena = arena_new(),
+                          .method = http_exchange_method(exchange)};
+    list_append(&api->calls, call);
+    http_exchange_set_data(exchange, call);
+    if (!read_route(call))
+        return;
+    if (api->options.judge && call->route.action != ROUTE_OPENAPI) {
+        ask_judge(call);
+        return;
+    }
+    call->is_judged = true;
+    call_serve(call);
+}
+
+// What is being written goes on: its answer finds nobody.
+static void client_gone(void *context, struct http_exchange *exchange)
+{
+    struct intent_api *api = context;
+    struct call *call = http_exchange_data(exchange);
+    if (!call)
+        return;
+    call->exchange = NULL;
+    if (call->is_judged)
+        return;
+    api->options.forget(api->options.context, call);
+    call_free(call);
+}
+
+static void write_refusal(void *context, const struct http_exchange *exchange, int status,
+                          const char *text, struct buffer *out)
+{
+    struct intent_api *api = context;
+    (void)exchange;
+    intent_counts_add(api->counts, NULL, status);
+    if (status == 413)
+        buffer_printf(out, "a body has at most %zu octets\n", api->options.max_body_octets);
+    else
+        buffer_printf(out, "%s\n", text);
+}
+
+static void listening(void *context, const struct hostport *at, const char *trouble)
+{
+    const struct intent_api *api = context;
+    api->options.listening(api->options.context, at, trouble);
+}
+
+// ---- public -------------------------------------------------------------------------------------
+
+struct intent_api *intent_api_new(const struct intent_api_options *options, struct error *err)
+{
+    struct intent_api *api = mem_new_of(struct intent_api);
+    api->options = *options;
+    const struct http_server_options server = {
+        .address = options->address,
+        .port = options->port,
+        .max_connections = CONNECTIONS_MAX,
+        .max_head_octets = HEAD_OCTETS,
+        .max_body_octets = options->max_body_octets,
+        .head_timeout_ms = IDLE_MS,
+        .body_timeout_ms = IDLE_MS,
+        .is_tls = options->is_tls,
+        .handle = handle,
+        .gone = client_gone,
+        .write_refusal = write_refusal,
+        .refusal_type = "text/plain; charset=utf-8",
+        .listening = options->listening ? listening : NULL,
+        .context = api,
+    };
+    api->server = http_server_new(options->world->loop, &server, err);
+    if (api->server)
+        return api;
+    free(api);
+    return NULL;
+}
+
+void intent_api_free(struct intent_api *api)
+{
+    if (!api)
+        return;
+    http_server_free(api->server);
+    while (!list_is_empty(&api->calls))
+        call_free(list_first(&api->calls));
+    free(api);
+}
+
+bool intent_api_set_certificate(struct intent_api *api, const struct http_server_tls *tls,
+                                struct error *err)
+{
+    return http_server_set_tls(api->server, tls, err);
+}
+
+const char *intent_api_trouble(const struct intent_api *api)
+{
+    return http_server_trouble(api->server);
+}
+
+void intent_api_count_in(struct intent_api *api, struct intent_counts *counts)
+{
+    api->counts = counts;
+}

@@ -1,0 +1,134 @@
+"""The REST API of the intent controller at a real API server: who may do what, and who is first."""
+
+import concurrent.futures
+import hashlib
+import http.client
+import json
+
+import pytest
+
+import api
+import harness
+from clusters import rule
+from harness import GROUP, LOOPBACK, wait_until
+from operators import Operator
+
+PROJECT_LABEL = f"{GROUP}/project"
+PARAMETERS = {"rfc2136-host": "192.0.2.53", "rfc2136-zone": ["example.test"],
+              "domain-filter": ["example.test"], "rfc2136-tsig-keyname": "k",
+              "rfc2136-tsig-secret": "c2lnbnBvc3Qtc2VjcmV0LW9mLXRlc3Rz",
+              "rfc2136-tsig-secret-alg": "hmac-sha256"}
+SPEC = {"provider": "rfc2136", "external-dns-parameters": PARAMETERS}
+
+
+class Api:
+    def __init__(self, replica, project, token=None):
+        self.port, self.token = replica.intent_port, token
+        self.records = f"/v2/projects/{project}/dns-update-records"
+        self.clouds = f"/v2/projects/{project}/logical-clouds"
+
+    def ask(self, method, path, body=None):
+        """(status, headers, text)"""
+        link = http.client.HTTPConnection(LOOPBACK, self.port, timeout=harness.HANG_S)
+        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        link.request(method, path, json.dumps(body) if body is not None else None, headers)
+        reply = link.getresponse()
+        text = reply.read().decode()
+        link.close()
+        return reply.status, reply.headers, text
+
+    def post(self, path, name, spec=None):
+        return self.ask("POST", path, {"metadata": {"name": name}, "spec": spec or {}})
+
+
+@pytest.fixture(scope="module", name="intent_kinds")
+def with_kinds(cluster):
+    code, text, errors = harness.run("manifests", "--crd", "--controllers", "intent")
+    assert code == 0, errors
+    code, _, errors = cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
+    assert code == 0, errors
+    for document in api.yaml.load_all(text, Loader=api.yaml.CSafeLoader):
+        cluster.wait_established(document["metadata"]["name"])
+        api.add_kind(document)
+
+
+@pytest.fixture
+def operator(cluster, namespace, programs, intent_kinds):
+    label = hashlib.sha256(f"{namespace}\n".encode()).hexdigest()[:10]
+    cluster.api.merge("Namespace", namespace, None, {"metadata": {"labels": {PROJECT_LABEL: label}}})
+    return Operator(programs, cluster, namespace,
+                    account=cluster.operator(namespace, "--controllers", "intent"))
+
+
+@pytest.fixture
+def replica(operator):
+    return operator.start("--controllers", "intent")
+
+
+@pytest.fixture
+def writer(cluster, namespace):
+    return cluster.account(namespace, "writer", rules=[
+        rule("dnsupdaterecords", "get", "list", "create", "update", "delete"),
+        rule("logicalclouds", "get", "list", "create", "update", "delete")])
+
+
+def test_who_may_writes_and_the_store_has_it(replica, cluster, namespace, writer):
+    rest = Api(replica, namespace, writer.token)
+    status, headers, text = rest.post(rest.records, "Public_1", SPEC)
+    assert status == 201, text
+    shown = json.loads(text)
+    assert shown["spec"]["external-dns-parameters"]["rfc2136-tsig-secret"] == "********"
+    records = cluster.api.list("DNSUpdateRecord", namespace)
+    assert [record["metadata"]["annotations"][f"{GROUP}/name"] for record in records] == [
+        "Public_1"]
+    assert PARAMETERS["rfc2136-tsig-secret"] not in json.dumps(records)
+    secret = cluster.api.get("Secret", f"{records[0]['metadata']['name']}-credentials", namespace)
+    assert secret["metadata"]["ownerReferences"][0]["uid"] == records[0]["metadata"]["uid"]
+    assert list(secret["data"]) == ["rfc2136-tsig-secret"]
+    status, again, text = rest.ask("GET", f"{rest.records}/Public_1")
+    assert (status, again["ETag"]) == (200, headers["ETag"]), text
+    assert rest.ask("PUT", f"{rest.records}/Public_1", {**shown, "spec": {
+        **shown["spec"], "ttl": 60}})[0] == 200
+    assert cluster.api.list("DNSUpdateRecord", namespace)[0]["spec"]["ttl"] == 60
+    assert rest.post(rest.clouds, "cloud", {"level": "1"})[0] == 201
+    assert rest.post(f"{rest.clouds}/cloud/kv-pairs", "pairs", {"kv": [{"a": "b"}]})[0] == 201
+    assert rest.ask("DELETE", f"{rest.clouds}/cloud/kv-pairs/pairs")[0] == 204
+    assert rest.ask("DELETE", f"{rest.clouds}/cloud")[0] == 204
+    assert cluster.api.list("LogicalCloud", namespace) == []
+
+
+def test_strangers_are_401_and_others_403(replica, cluster, namespace):
+    status, headers, text = Api(replica, namespace).ask("GET", f"/v2/projects/{namespace}")
+    assert (status, headers["WWW-Authenticate"]) == (401, "Bearer"), text
+    rest = Api(replica, namespace, "made-up")
+    assert rest.ask("GET", rest.records)[0] == 401
+    other = cluster.account(namespace, "other", rules=[rule("dnsupdaterecords", "get", "list")])
+    rest = Api(replica, namespace, other.token)
+    assert rest.ask("GET", rest.records)[0] == 200
+    status, _, text = rest.post(rest.records, "public", SPEC)
+    assert status == 403 and f"create on dnsupdaterecords.{GROUP}" in text
+    status, _, text = rest.ask("DELETE", f"{rest.records}/public")
+    assert status == 403 and f"delete on dnsupdaterecords.{GROUP}" in text
+    assert cluster.api.list("DNSUpdateRecord", namespace) == []
+
+
+def test_of_two_creates_of_one_name_one_is_first(operator, namespace, writer):
+    replicas = [operator.start("--controllers", "intent") for _ in range(2)]
+    apis = [Api(replica, namespace, writer.token) for replica in replicas]
+    for round_ in range(5):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            jobs = [pool.submit(each.post, each.clouds, f"cloud-{round_}") for each in apis * 2]
+            answers = [job.result() for job in jobs]
+        statuses = sorted(answer[0] for answer in answers)
+        assert statuses == [201, 409, 409, 409], answers
+        assert all("Logical cloud already exists" in text
+                   for status, _, text in answers if status == 409), answers
+
+
+def test_both_replicas_serve_and_see(operator, namespace, writer):
+    replicas = [operator.start("--controllers", "intent") for _ in range(2)]
+    one, other = [Api(replica, namespace, writer.token) for replica in replicas]
+    assert one.post(one.clouds, "a")[0] == other.post(other.clouds, "b")[0] == 201
+    for each in (one, other):
+        wait_until(lambda each=each: [item["metadata"]["name"] for item in json.loads(
+            each.ask("GET", each.clouds)[2])] == ["a", "b"], "both are shown")
