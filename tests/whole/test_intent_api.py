@@ -554,6 +554,12 @@ def test_projects_come_with_their_first_child_if_wanted(programs, tmp_path):
     assert api.delete("/v2/projects/Shop.1").status == 204
 
 
+def test_pages_in_a_browser_are_kept_out(api):
+    body = {"metadata": {"name": "shop"}}
+    assert api.ask("POST", "/v2/projects", body, Origin="http://example.test").status == 403
+    assert api.get("/v2/projects").json == []
+
+
 def test_a_gateway_names_who_asks(programs, tmp_path):
     api = start(Site(programs, tmp_path), "--intent-auth", "gateway", "--intent-gateway-cidr",
                 "127.0.0.0/8")

@@ -115,6 +115,7 @@ static const struct kube_right rights[] = {
      .resource = "clusterproviders",
      .verbs = follow,
      .scope = RIGHT_CLUSTER,
+     .is_dispensable = true,
      .why = "Under whose name clusters stand."},
     {.group = DNS_GROUP,
      .resource = "dnsupdaterecords",
