@@ -496,6 +496,17 @@ def test_a_group_is_instantiated_and_terminated(shop):
     assert shop.get(f"{path}/instantiate").headers["Allow"] == "POST"
 
 
+def test_names_that_will_stay_are_told(shop):
+    shop.put(RECORDS, "public", {"provider": "rfc2136", "external-dns-parameters": {
+        **PARAMETERS, "policy": "upsert-only"}})
+    shop.ask("POST", f"{GROUP}/group/instantiate")
+    used = lambda: shop.get(f"{GROUP}/group/status").json["status"].get("records")  # noqa: E731
+    shop.site.wait(used, "the group uses the record")
+    answer = shop.ask("POST", f"{GROUP}/group/terminate")
+    assert (answer.status, answer.text) == (202, "")
+    assert "public never removes names" in answer.headers["Warning"]
+
+
 def test_a_record_in_use_moves_only_when_told(shop):
     shop.ask("POST", f"{GROUP}/group/instantiate")
     other = {**PARAMETERS, "rfc2136-tsig-secret": "********", "rfc2136-host": "192.0.2.54"}
