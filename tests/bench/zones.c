@@ -462,10 +462,8 @@ static bool open_engine(struct bench *bench, const struct invocation *invocation
                                   .controllers = {&zone_controller},
                                   .settings = {settings},
                                   .controller_count = 1};
-    bench->place = zone_service.make(&(struct service_setup){.process = &bench->process,
-                                                             .invocation = invocation,
-                                                             .setup = &bench->setup},
-                                     err);
+    bench->place = zone_service.make(
+        &(struct service_setup){&bench->process, invocation, &bench->setup, NULL}, err);
     if (!bench->place)
         return false;
     const struct controller *const chosen[CHOSEN] = {&zone_controller,

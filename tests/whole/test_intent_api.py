@@ -496,6 +496,17 @@ def test_a_group_is_instantiated_and_terminated(shop):
     assert shop.get(f"{path}/instantiate").headers["Allow"] == "POST"
 
 
+def test_names_that_will_stay_are_told(shop):
+    shop.put(RECORDS, "public", {"provider": "rfc2136", "external-dns-parameters": {
+        **PARAMETERS, "policy": "upsert-only"}})
+    shop.ask("POST", f"{GROUP}/group/instantiate")
+    used = lambda: shop.get(f"{GROUP}/group/status").json["status"].get("records")  # noqa: E731
+    shop.site.wait(used, "the group uses the record")
+    answer = shop.ask("POST", f"{GROUP}/group/terminate")
+    assert (answer.status, answer.text) == (202, "")
+    assert "public never removes names" in answer.headers["Warning"]
+
+
 def test_a_record_in_use_moves_only_when_told(shop):
     shop.ask("POST", f"{GROUP}/group/instantiate")
     other = {**PARAMETERS, "rfc2136-tsig-secret": "********", "rfc2136-host": "192.0.2.54"}
@@ -552,6 +563,12 @@ def test_projects_come_with_their_first_child_if_wanted(programs, tmp_path):
     assert [item["metadata"]["name"] for item in api.get("/v2/projects").json] == ["Shop.1"]
     assert api.delete("/v2/projects/Shop.1/dns-update-records/public").status == 204
     assert api.delete("/v2/projects/Shop.1").status == 204
+
+
+def test_pages_in_a_browser_are_kept_out(api):
+    body = {"metadata": {"name": "shop"}}
+    assert api.ask("POST", "/v2/projects", body, Origin="http://example.test").status == 403
+    assert api.get("/v2/projects").json == []
 
 
 def test_a_gateway_names_who_asks(programs, tmp_path):

@@ -78,6 +78,12 @@ static enum intent_judgement judge_gateway(const struct intent_access_rules *rul
     return INTENT_UNKNOWN;
 }
 
+// Whoever runs programs here may do everything, but no page that a browser here happens to show.
+static enum intent_judgement judge_local(const struct intent_access *access)
+{
+    return access->origin ? INTENT_FORBIDDEN : INTENT_ALLOWED;
+}
+
 // ---- accounts of the cluster --------------------------------------------------------------------
 
 static void handle_reply(void *asker, enum bearer_result result)
@@ -146,7 +152,7 @@ void intent_access_judge(struct intent_access_rules *rules, const struct intent_
     else if (rules->auth == INTENT_AUTH_GATEWAY)
         intent_api_judged(asker, judge_gateway(rules, access));
     else
-        intent_api_judged(asker, INTENT_ALLOWED);
+        intent_api_judged(asker, judge_local(access));
 }
 
 void intent_access_forget(struct intent_access_rules *rules, const void *asker)

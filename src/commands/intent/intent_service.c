@@ -96,7 +96,7 @@ static bool open_at(struct intent_server *server, const struct intent_place *pla
         .is_tls = server->config.certificate != NULL,
         .makes_projects = server->config.makes_projects,
         .own_namespace = server->own_namespace,
-        .judge = server->config.auth == INTENT_AUTH_NONE ? NULL : judge,
+        .judge = judge,
         .forget = forget,
         .listening = place->is_default ? NULL : listening,
         .context = server,

@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 static const char *format_text(struct arena *arena, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+static const char *format_text(struct arena *arena, const char *format, va_list args)
 {
     AUTO_BUFFER text = {0};
     buffer_vprintf(&text, format, args);

@@ -93,7 +93,7 @@ static bool try_again(struct call *call, const struct error *error)
     return true;
 }
 
-static void removed_again(void *context, const struct engine_write_result *result)
+static void creation_undone(void *context, const struct engine_write_result *result)
 {
     struct call *call = context;
     struct error error = {0};
@@ -113,7 +113,7 @@ static bool undo_creation(struct call *call)
         return false;
     const struct engine_object_write wanted = {
         .key = *key, .seen = created, .deadline_ms = CALL_DEADLINE_MS};
-    engine_write_object(call_options(call)->engine, &wanted, removed_again, call);
+    engine_write_object(call_options(call)->engine, &wanted, creation_undone, call);
     return true;
 }
 

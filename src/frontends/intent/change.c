@@ -529,6 +529,16 @@ void call_remove(struct call *call)
 
 // ---- the life of a group ------------------------------------------------------------------------
 
+// An external-dns that never removes anything leaves the names behind.
+static void warn_of_retained(struct call *call, const struct object *group)
+{
+    struct text_lines records = {.arena = call->arena};
+    place_add_retaining(engine_of(call), group, &records);
+    for (size_t i = 0; i < records.count; i++)
+        body_faults_warn(&call->faults, "%s never removes names: those that stand there stay",
+                         records.items[i]);
+}
+
 void call_act(struct call *call)
 {
     struct place place;
@@ -548,6 +558,8 @@ void call_act(struct call *call)
     else
         value_put_text(call->arena, patch, "spec.desired",
                        route->action == ROUTE_TERMINATE ? "Terminated" : "Instantiated");
+    if (route->action == ROUTE_TERMINATE)
+        warn_of_retained(call, place.object);
     if (!value_covers(place.tree, patch))
         add_write(call, (struct call_write){.key = place.key, .tree = patch, .seen = place.object});
     call->status = 202;

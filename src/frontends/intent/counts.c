@@ -4,8 +4,8 @@
 #include "frontends/intent/call.h"
 #include "frontends/intent/counts.h"
 
-static const int codes[] = {200, 201, 202, 204, 304, 400, 401, 403,
-                            404, 405, 409, 412, 413, 422, 500, 503};
+static const int codes[] = {200, 201, 202, 204, 304, 400, 401, 403, 404, 405,
+                            409, 412, 413, 414, 422, 431, 500, 501, 503};
 
 enum { ROUTE_COUNTS = RESOURCES + 2 }; // the document, and what is no route
 

@@ -158,6 +158,7 @@ static void ask_judge(struct call *call)
     struct intent_access access = {
         .authorization = only_header(call, "Authorization"),
         .remote_user = only_header(call, "X-Remote-User"),
+        .origin = call_header(call, "Origin"),
         .peer = http_exchange_peer(call->exchange),
         .verb = verb_of(call),
         .kind = resource->kind,

@@ -26,8 +26,9 @@ enum intent_judgement {
 struct intent_access {
     const char *authorization; // headers; NULL: there is none, or there are several
     const char *remote_user;
-    const char *peer; // address
-    const char *verb; // "get", "list", "create", "update", "delete"
+    const char *origin; // the page in a browser that asks
+    const char *peer;   // address
+    const char *verb;   // "get", "list", "create", "update", "delete"
     const struct kind *kind;
     struct text namespace_; // empty: of a cluster-scoped kind
     struct text name;       // empty: of all

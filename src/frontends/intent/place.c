@@ -81,7 +81,8 @@ static bool has_coordinates(enum resource_id id, const struct text *names, const
 {
     static const char *const paths[] = {"spec.compositeApp", "spec.version",
                                         "spec.deploymentIntentGroup"};
-    for (size_t i = 0; i < coordinate_count(id); i++)
+    size_t count = coordinate_count(id);
+    for (size_t i = 0; i < count && i < COUNT_OF(paths); i++)
         if (!text_equal(value_text_at(tree, paths[i]), names[1 + i]))
             return false;
     if (id == RESOURCE_CLUSTER)

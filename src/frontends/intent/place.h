@@ -51,6 +51,10 @@ void place_add_referrers(const struct engine *engine, enum resource_id id, const
 void place_add_users(const struct engine *engine, const struct object *record,
                      struct text_lines *out);
 
+// The records that a group uses and by whose policy names are never removed.
+void place_add_retaining(const struct engine *engine, const struct object *group,
+                         struct text_lines *out);
+
 // The namespace of a project.
 struct text place_namespace(struct arena *arena, struct text project);
 

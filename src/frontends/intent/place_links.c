@@ -3,6 +3,7 @@
 
 #include "frontends/intent/place.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
 #include "kinds/edgecluster/edgecluster_kind.h"
 #include "kinds/kv_pairs.h"
 #include "kinds/logicalcloud/logicalcloud_kind.h"
@@ -188,6 +189,32 @@ void place_add_users(const struct engine *engine, const struct object *record,
 {
     struct link_pass pass = {.engine = engine, .out = out, .record = record};
     engine_each_object(engine, &dnspublication_kind, add_user, &pass);
+}
+
+static bool retains_names(struct arena *arena, const struct object *object)
+{
+    static const char *const policies[] = {"upsert-only", "create-only"};
+    struct update_record record;
+    update_record_unpack(arena, object_spec(object), &record);
+    struct text policy = update_record_text(&record, PARAMETER_POLICY);
+    for (size_t i = 0; i < COUNT_OF(policies); i++)
+        if (text_is(policy, policies[i]))
+            return true;
+    return false;
+}
+
+void place_add_retaining(const struct engine *engine, const struct object *group,
+                         struct text_lines *out)
+{
+    struct dnspublication_status status;
+    unpack_group(out->arena, group, &status);
+    for (size_t i = 0; i < status.record_count; i++) {
+        const struct object_ref_key key = {&dnsupdaterecord_kind, status.records[i].namespace_,
+                                           status.records[i].name};
+        const struct object *record = engine_find_object(engine, &key);
+        if (record && retains_names(out->arena, record))
+            text_lines_add(out, "DNS update record %.*s", TEXT_ARGS(key.name));
+    }
 }
 
 // ---- referrers ----------------------------------------------------------------------------------
