@@ -11,7 +11,6 @@
 #include "io/http_tls.h"
 #include "io/loop.h"
 
-
 // Private to the HTTP server. http_server.c accepts and closes connections, http_exchange.c gives
 // requests to the handler and writes its answers, http_tls.c encrypts them, http_guard.c has what
 // evhttp lacks: deadlines that a dribbling client cannot put off, and refusals without HTML.

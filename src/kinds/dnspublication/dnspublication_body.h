@@ -4,8 +4,8 @@
 
 // Inside this folder: what the kind's table points to.
 
-extern const char *const dnspublication_desires[];     // NULL-terminated, as all below
-extern const char *const dnspublication_states[];      // by enum dnspublication_state
+extern const char *const dnspublication_desires[]; // NULL-terminated, as all below
+extern const char *const dnspublication_states[];  // by enum dnspublication_state
 extern const char *const dnspublication_condition_types[];
 
 void dnspublication_pack_managed(const struct value *object, struct pack_writer *out);

@@ -1,7 +1,13 @@
 #pragma once
 
 // For tests of ownership records: sessions with an owner id at a server in memory, and what they
-// leave there. Comes behind cmocka.h.
+// leave there.
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>

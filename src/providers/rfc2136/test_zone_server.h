@@ -2,7 +2,13 @@
 
 // For tests: a name server with one zone in memory that takes queries and UPDATEs (RFC 2136) under
 // a TSIG key. A wildcard answers where nothing stands; a CNAME beside other data is dropped without
-// a word, as BIND and Knot do. Comes behind cmocka.h.
+// a word, as BIND and Knot do.
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
