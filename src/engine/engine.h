@@ -146,7 +146,7 @@ typedef void engine_write_done(void *context, const struct engine_write_result *
 // `done` is called once, never from within this call: when the store has it and
 // engine_find_object() shows it, when the store refuses, or past the deadline with fault AGAIN,
 // reason Timeout; then it may still take effect, unless the store had no room for it before. Any
-// replica may write.
+// replica may write; writes of one object are carried out one by one, in the order of arrival.
 void engine_write_object(struct engine *engine, const struct engine_object_write *wanted,
                          engine_write_done *done, void *context);
 

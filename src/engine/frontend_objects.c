@@ -113,6 +113,7 @@ static void end_write(struct frontend_write *write)
     list_remove(&engine->frontend_writes, write);
     engine->writes_in_flight--;
     write_free(write);
+    frontend_writes_send(engine);
     engine_schedule(engine);
 }
 
@@ -199,12 +200,29 @@ static void send_write(struct frontend_write *write)
     store_write_object(write->engine->options.store, &wanted, write_stored, write);
 }
 
+static bool is_same_object(const struct frontend_write *a, const struct frontend_write *b)
+{
+    return a->kind == b->kind && !strcmp(a->name, b->name) && !strcmp(a->namespace_, b->namespace_);
+}
+
+// Until the cache shows what was written before, a state that was seen says nothing.
+static bool is_blocked(const struct frontend_write *write)
+{
+    list_each (before, &write->engine->frontend_writes) {
+        if (before == write)
+            return false;
+        if (is_same_object(before, write))
+            return true;
+    }
+    return false;
+}
+
 void frontend_writes_send(struct engine *engine)
 {
     list_each (write, &engine->frontend_writes) {
         if (store_is_full(engine->options.store, false))
             return;
-        if (!write->is_sent && !write->is_stored)
+        if (!write->is_sent && !write->is_stored && !is_blocked(write))
             send_write(write);
     }
 }

@@ -136,16 +136,17 @@ static void write_object(const char *json, const struct object *seen)
             json ? value_read_json(bench.arena, text_of(json), &value_reply_limits, NULL) : NULL,
         .seen = seen,
         .deadline_ms = DEADLINE_MS};
-    bench.answers = 0;
+    unsigned before = bench.answers;
     engine_write_object(bench.engine, &wanted, answered, NULL);
-    assert_int_equal(bench.answers, 0);
+    assert_int_equal(bench.answers, before);
 }
 
 static void write_and_run(const char *json, const struct object *seen)
 {
+    unsigned before = bench.answers;
     write_object(json, seen);
     run();
-    assert_int_equal(bench.answers, 1);
+    assert_int_equal(bench.answers, before + 1);
 }
 
 static void create_one(void)
@@ -206,6 +207,21 @@ static void a_removed_object_is_gone_when_it_is_answered(void **state)
     assert_false(bench.was_shown);
 }
 
+static void of_two_changes_of_one_state_the_first_one_counts(void **state)
+{
+    (void)state;
+    create_one();
+    const struct object *seen = object_ref(engine_find_object(bench.engine, &one));
+    write_object("{\"metadata\":{\"labels\":{\"a\":\"2\"}}}", seen);
+    write_object("{\"metadata\":{\"labels\":{\"a\":\"3\"}}}", seen);
+    run();
+    assert_int_equal(bench.answers, 3);
+    assert_false(bench.is_ok);
+    assert_int_equal(bench.error.fault, FAULT_RACE);
+    assert_true(labels_match("a=2", object_spec(engine_find_object(bench.engine, &one))));
+    object_unref(seen);
+}
+
 static void a_replica_that_does_not_lead_writes_too(void **state)
 {
     (void)state;
@@ -235,6 +251,7 @@ int main(void)
         STORY(a_change_of_an_older_state_is_a_race),
         STORY(a_change_that_changes_nothing_is_answered_too),
         STORY(a_removed_object_is_gone_when_it_is_answered),
+        STORY(of_two_changes_of_one_state_the_first_one_counts),
         STORY(a_replica_that_does_not_lead_writes_too),
         STORY(who_goes_hears_nothing_more),
     };

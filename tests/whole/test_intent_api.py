@@ -1,6 +1,7 @@
 """The REST API of `signpost run --controllers intent` on a folder: every path, method and answer."""
 
 import base64
+import concurrent.futures
 import http.client
 import json
 import random
@@ -338,6 +339,20 @@ def test_entity_tags_guard_writes(shop):
     assert shop.put(RECORDS, "new", spec, headers={"If-Match": "*"}).status == 412
     same = shop.put(RECORDS, "public", {**spec, "ttl": 60})
     assert (same.status, same.headers["ETag"]) == (200, changed.headers["ETag"])
+
+
+def test_of_writes_at_once_none_is_lost(shop):
+    path = f"{CLOUDS}/cloud/kv-pairs"
+
+    def post(number):
+        return [shop.post(path, f"set-{number}-{at}", {"kv": [{"a": "b"}]}).status
+                for at in range(5)]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = [status for statuses in pool.map(post, range(4)) for status in statuses]
+    made = [item["metadata"]["name"] for item in shop.get(path).json]
+    assert found.count(201) == len(made) - 1
+    assert set(found) <= {201, 409} and found.count(201) >= 10
 
 
 def test_what_is_used_stays(shop):

@@ -82,7 +82,7 @@ void call_act(struct call *call);
 // ---- carry_out.c --------------------------------------------------------------------------------
 
 // Writes what stands in call->writes, then answers with call->status. A state that has changed in
-// between is read afresh, five times at most (call_serve).
+// between is read afresh, ten times at most (call_serve).
 void call_carry_out(struct call *call);
 void call_release_writes(struct call *call); // lets go of the states that were seen
 void call_serve(struct call *call);          // of intent_api.c: from the route on

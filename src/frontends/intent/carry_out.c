@@ -3,7 +3,7 @@
 
 // Carries out what a request comes to: its writes in their order, then the answer.
 
-enum { TRIES_MAX = 5, AGAIN_MS = 20 };
+enum { TRIES_MAX = 10, AGAIN_MS = 20 };
 
 static void write_next(struct call *call);
 

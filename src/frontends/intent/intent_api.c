@@ -37,17 +37,16 @@ static void log_answer(const struct call *call, int status)
 {
     const struct intent_api *api = call->api;
     bool is_change = strcmp(call->method, "GET") != 0 && status < 300;
+    const char *action = route_action_word(call->route.action);
     AUTO_BUFFER path = {0};
     if (!call->is_judged || call->route.action == ROUTE_OPENAPI || !is_change)
         return;
     route_write_path(&path, call->route.resource, call->route.names,
                      call->route.action != ROUTE_LIST || status == 201);
+    if (action)
+        buffer_printf(&path, "/%s", action);
     log_line(api->options.log, LOG_INFO, "request", LOG_TEXT("method", call->method),
-             LOG_TEXT("path", path.at),
-             LOG_TEXT("action", route_action_word(call->route.action)
-                                    ? route_action_word(call->route.action)
-                                    : ""),
-             LOG_INT("status", status), LOG_END);
+             LOG_TEXT("path", path.at), LOG_INT("status", status), LOG_END);
 }
 
 void call_end(struct call *call, int status)
