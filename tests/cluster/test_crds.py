@@ -31,6 +31,10 @@ SPECS = {
         (("env", 0, "value"), "http://root:hunter2@etcd:2379", "must hold no user and password"),
         (("unknown",), 1, "spec.unknown"),
     ]),
+    "ClusterProvider": ({"description": "edge clusters of a vendor"}, [
+        (("description",), "a" * 1025, "spec.description"),
+        (("provider",), "vendor", "spec.provider"),
+    ]),
     "DNSPublication": ({
         **COORDINATES, "logicalCloud": "cloud", "desired": "Instantiated",
         "placement": [{"app": "front", "clusters": [{"provider": "vendor", "cluster": "edge01"}]}],

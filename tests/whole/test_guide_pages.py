@@ -1,4 +1,5 @@
-"""Pages of docs/guide on a folder, done as they say: backup and restore, safety, external-dns."""
+"""Pages of docs/guide on a folder, done as they say: backup and restore, safety, external-dns, DNS
+update records."""
 
 import shutil
 
@@ -10,7 +11,7 @@ from piholes import Pihole
 
 GUIDE = harness.ROOT / "docs" / "guide"
 KNOTD = shutil.which("knotd") or "/usr/sbin/knotd"
-PORTS = (5301, 7100, 8080, 8081, 8082, 8083)
+PORTS = (5301, 7100, 8080, 8081, 8082, 8083, 9015)
 
 
 @pytest.fixture
@@ -39,3 +40,7 @@ def test_what_is_overwritten_kept_and_held_back_is_as_written(page_at, programs,
 
 def test_a_record_becomes_an_external_dns_as_written(page_at):
     page_at("external-dns.md").follow()
+
+
+def test_an_app_has_its_name_by_the_api_as_written(page_at):
+    page_at("dns-update-records.md").follow()

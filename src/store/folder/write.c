@@ -12,6 +12,7 @@
 #include "store/folder/name.h"
 #include "store/folder/shard_files.h"
 #include "store/folder/write_back.h"
+#include "store/put.h"
 #include "store/status.h"
 
 enum {
@@ -601,11 +602,25 @@ static bool check_absent(const struct folder *folder, const struct object_ref_ke
     return false;
 }
 
+static bool stands_in_manifest(const struct folder *folder, const struct object_ref_key *key)
+{
+    uint32_t id = entries_find(&folder->entries, key);
+    return id != ENTRY_NONE &&
+           !name_is_child(folder->entries.files[folder->entries.items[id].file].path);
+}
+
+// The writer does not read objects of that kind. Where somebody else here does, the file lies with
+// those that are read, unless an earlier one lies elsewhere.
 static bool write_unread(struct folder *folder, const struct store_object_write *write,
                          struct error *err)
 {
-    return folder->has_reported_leading ? generated_put(&folder->generated, write, err)
-                                        : refuse_standby(folder, err);
+    if (!folder->has_reported_leading)
+        return refuse_standby(folder, err);
+    if (!folder_type(folder, write->key.kind) || generated_has(&folder->generated, &write->key))
+        return generated_put(&folder->generated, write, err);
+    if (stands_in_manifest(folder, &write->key))
+        return put_refuse(write, err);
+    return generated_put(&folder->owned_objects, write, err);
 }
 
 static bool write_child(struct folder *folder, const struct store_object_write *write,
