@@ -164,7 +164,10 @@ struct store *tap_store_new(struct store *inner,
                             void *context)
 {
     struct tap_store *tap = mem_new_of(struct tap_store);
-    *tap = (struct tap_store){.store = {&tap_ops, inner->cache, inner->debounce_ms},
+    *tap = (struct tap_store){.store = {.ops = &tap_ops,
+                                        .cache = inner->cache,
+                                        .debounce_ms = inner->debounce_ms,
+                                        .runs_workloads = inner->runs_workloads},
                               .inner = inner,
                               .noted = noted,
                               .context = context};

@@ -22,7 +22,7 @@
 #include "kinds/service/service_kind.h"
 #include "kinds/trafficgroupintent/trafficgroupintent_kind.h"
 
-enum { BEGAN_S = 1767088800 };
+enum { BEGAN_S = 1767088800, OBJECTS_MAX = 32768 };
 
 struct site_object {
     const struct kind *kind;
@@ -33,7 +33,6 @@ static struct site {
     void *model;
     struct site_object *objects;
     size_t count;
-    size_t capacity;
     int64_t now_ms;
     unsigned version;
     size_t writes; // of DNSEndpoints by the last reconciliation
@@ -64,6 +63,7 @@ static inline int open_site(void **state)
 {
     int code = set_up(state);
     site = (struct site){.now_ms = BEGAN_S * 1000LL, .outcome = RECEIPT_SETTLED};
+    site.objects = mem_new_array(struct site_object, OBJECTS_MAX);
     site.model = intent_shared_model.make(NULL);
     return code;
 }
@@ -77,13 +77,22 @@ static inline int close_site(void **state)
     return tear_down(state);
 }
 
-static inline struct site_object *find_at_site(const struct kind *kind, const char *name)
+// OBJECTS_MAX: there is none.
+static inline size_t index_at_site(const struct kind *kind, const char *name)
 {
     for (size_t i = 0; i < site.count; i++)
         if (site.objects[i].tree && site.objects[i].kind == kind &&
             text_is(value_text_at(site.objects[i].tree, "metadata.name"), name))
-            return &site.objects[i];
-    return NULL;
+            return i;
+    return OBJECTS_MAX;
+}
+
+// One that is there.
+static inline struct site_object *find_at_site(const struct kind *kind, const char *name)
+{
+    size_t at = index_at_site(kind, name);
+    must(at < site.count);
+    return &site.objects[at];
 }
 
 static inline bool is_of_model(const struct kind *kind)
@@ -111,12 +120,13 @@ static inline void store_tree(struct site_object *stored)
 static inline struct site_object *put(const struct kind *kind, const char *name,
                                       const char *members)
 {
-    struct site_object *stored = find_at_site(kind, name);
-    if (!stored) {
-        mem_reserve(&site.objects, &site.capacity, site.count + 1);
-        stored = &site.objects[site.count++];
-        *stored = (struct site_object){.kind = kind};
+    size_t at = index_at_site(kind, name);
+    if (at == OBJECTS_MAX) {
+        must(site.count < OBJECTS_MAX);
+        at = site.count++;
+        site.objects[at] = (struct site_object){.kind = kind};
     }
+    struct site_object *stored = &site.objects[at];
     stored->tree =
         quote(arena, arena_printf(arena,
                                   "{'metadata':{'name':'%s','uid':'00000000-0000-0000-0000-%012zu',"
@@ -143,14 +153,14 @@ static inline void put_away(const struct kind *kind, const char *name)
 static inline void carry_out(const struct object_want *want)
 {
     const char *name = arena_copy(arena, want->key.name.at, want->key.name.len);
-    struct site_object *stored = find_at_site(want->key.kind, name);
     site.writes++;
     if (!want->tree) {
         put_away(want->key.kind, name);
         return;
     }
-    if (!stored)
-        stored = put(want->key.kind, name, "'spec':{}");
+    struct site_object *stored = index_at_site(want->key.kind, name) == OBJECTS_MAX
+                                     ? put(want->key.kind, name, "'spec':{}")
+                                     : find_at_site(want->key.kind, name);
     stored->tree = value_merge_patch(arena, stored->tree, value_copy(arena, want->tree));
     int64_t generation = value_int_at(stored->tree, "metadata.generation", 0);
     value_put_int(arena, stored->tree, "metadata.generation", generation + 1);
@@ -368,7 +378,8 @@ static inline void put_intent(const char *name, const char *more)
 
 static inline void put_publication(const char *more)
 {
-    struct site_object *there = find_at_site(&dnspublication_kind, "dig");
+    size_t at = index_at_site(&dnspublication_kind, "dig");
+    struct site_object *there = at == OBJECTS_MAX ? NULL : &site.objects[at];
     struct value *status = there ? value_find(there->tree, "status") : NULL;
     struct value *finalizers = there ? value_at(there->tree, "metadata.finalizers", NULL) : NULL;
     there = put(&dnspublication_kind, "dig",
