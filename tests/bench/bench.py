@@ -5,7 +5,7 @@ run, stripped, with their log on; a peer's figure comes from the same run. BENCH
 tenth of the time and leaves the 100,000 records out. BENCH_ROWS=provider,bind,... picks groups.
 The rows on zones are those of zone_rows.py, those on Pi-holes of pihole_rows.py, those on a real API
 server of cluster_rows.py, those on crowds in one place of crowd_rows.py, those on the cluster's DNS
-of corefile_rows.py.
+of corefile_rows.py, those on DNS update records of intent_rows.py.
 """
 
 import os
@@ -25,6 +25,7 @@ sys.path[:0] = [str(ROOT / "tests" / "cluster"), str(ROOT / "tests" / "whole")]
 
 import cluster_rows  # noqa: E402  (the path comes first)
 import corefile_rows  # noqa: E402
+import intent_rows  # noqa: E402
 import crowd_rows  # noqa: E402
 import harness  # noqa: E402
 import pihole_rows  # noqa: E402
@@ -318,6 +319,7 @@ GROUPS = {
     **cluster_rows.GROUPS,
     **pihole_rows.GROUPS,
     **corefile_rows.GROUPS,
+    **intent_rows.GROUPS,
 }
 
 LONG = {"100000", *zone_rows.LONG, *cluster_rows.LONG}  # what a quick run leaves out
