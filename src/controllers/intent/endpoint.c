@@ -153,7 +153,7 @@ static int compare_texts(const void *a, const void *b)
     return text_compare(*(const struct text *)a, *(const struct text *)b);
 }
 
-static size_t drop_repeated(struct text *items, size_t count)
+size_t endpoint_sort_targets(struct text *items, size_t count)
 {
     size_t kept = 0;
     qsort(items, count, sizeof *items, compare_texts);
@@ -181,7 +181,7 @@ static void add_type(struct intent_endpoint *endpoint, const struct targets *tar
     for (size_t i = 0; i < targets->count; i++)
         if (text_is(text_of(type), address_type(targets->items[i])))
             items[count++] = targets->items[i];
-    count = drop_repeated(items, count);
+    count = endpoint_sort_targets(items, count);
     if (count)
         add_set(endpoint, type, items, count);
 }

@@ -46,6 +46,8 @@ void endpoint_context_open(struct endpoint_context *context, const struct input_
 // One for each service and record that are published together, also those that cannot be.
 struct intent_endpoint *endpoints_make(const struct endpoint_context *context, size_t *count);
 
+// Puts targets in order, each once; returns how many are left.
+size_t endpoint_sort_targets(struct text *items, size_t count);
 // The object as it is to be; its text is the same as long as what it says is (arena).
 struct value *endpoint_tree(const struct endpoint_context *context,
                             const struct intent_endpoint *endpoint);

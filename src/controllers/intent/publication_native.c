@@ -64,11 +64,6 @@ static void add_standing(struct publication_reconcile *reconcile,
                                   .is_standing = true};
 }
 
-static int compare_targets(const void *a, const void *b)
-{
-    return text_compare(*(const struct text *)a, *(const struct text *)b);
-}
-
 // A name that several clusters have at one record stands there with the targets of all.
 static void add_targets(struct arena *arena, struct native_claim *claim,
                         const struct native_claim *more)
@@ -76,17 +71,12 @@ static void add_targets(struct arena *arena, struct native_claim *claim,
     struct text *targets =
         arena_new_array(arena, struct text, claim->target_count + more->target_count + 1);
     size_t count = 0;
-    size_t kept = 0;
     for (size_t i = 0; i < claim->target_count; i++)
         targets[count++] = claim->targets[i];
     for (size_t i = 0; i < more->target_count; i++)
         targets[count++] = more->targets[i];
-    qsort(targets, count, sizeof *targets, compare_targets);
-    for (size_t i = 0; i < count; i++)
-        if (!kept || !text_equal(targets[kept - 1], targets[i]))
-            targets[kept++] = targets[i];
     claim->targets = targets;
-    claim->target_count = kept;
+    claim->target_count = endpoint_sort_targets(targets, count);
 }
 
 static void merge_natives(struct publication_reconcile *reconcile)
