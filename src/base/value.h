@@ -120,7 +120,7 @@ struct value *value_read_json(struct arena *arena, struct text text,
 void value_write_json(struct buffer *out, const struct value *value);
 void value_write_json_text(struct buffer *out, struct text text); // one quoted string
 
-// YAML 1.1 core as kubectl reads it (booleans y/n/yes/no/on/off, leading-0 octal, `<<` merges,
+// YAML 1.1 core as kubectl reads it (booleans yes/no/on/off, leading-0 octal, `<<` merges,
 // duplicate keys refused), several documents. Documents are handed out one by one, so that a file
 // is never held as a whole tree; an arena per document is up to the caller.
 struct yaml_reader;

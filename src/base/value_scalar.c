@@ -4,7 +4,7 @@
 
 #include "base/value_private.h"
 
-// The table of go-yaml 2, which kubectl reads with: of values and of keys.
+// The table of go-yaml 2, which kubectl reads with, without its single letters y and n.
 static const struct {
     const char *typed;
     enum value_type type;
@@ -18,8 +18,6 @@ static const struct {
     {"true", VALUE_BOOL, true, 0},
     {"True", VALUE_BOOL, true, 0},
     {"TRUE", VALUE_BOOL, true, 0},
-    {"y", VALUE_BOOL, true, 0},
-    {"Y", VALUE_BOOL, true, 0},
     {"yes", VALUE_BOOL, true, 0},
     {"Yes", VALUE_BOOL, true, 0},
     {"YES", VALUE_BOOL, true, 0},
@@ -29,8 +27,6 @@ static const struct {
     {"false", VALUE_BOOL, false, 0},
     {"False", VALUE_BOOL, false, 0},
     {"FALSE", VALUE_BOOL, false, 0},
-    {"n", VALUE_BOOL, false, 0},
-    {"N", VALUE_BOOL, false, 0},
     {"no", VALUE_BOOL, false, 0},
     {"No", VALUE_BOOL, false, 0},
     {"NO", VALUE_BOOL, false, 0},

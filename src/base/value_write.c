@@ -128,6 +128,7 @@ static bool is_plain_start(struct text text)
 // Unquoted text that every YAML reader takes for the same text.
 static bool is_plain(struct text text)
 {
+    static const char *const traps[] = {"y", "Y", "n", "N"};
     struct value read;
     if (!text.len || !is_plain_start(text))
         return false;
@@ -137,6 +138,10 @@ static bool is_plain(struct text text)
         char c = text.at[i];
         char next = i + 1 < text.len ? text.at[i + 1] : 0;
         if (c < 0x20 || c > 0x7e || (c == ':' && next == ' ') || (c == ' ' && next == '#'))
+            return false;
+    }
+    for (size_t i = 0; i < COUNT_OF(traps); i++) {
+        if (text_is(text, traps[i]))
             return false;
     }
     scalar_resolve(text, &read);

@@ -178,7 +178,7 @@ static struct managed example(struct arena *arena)
         .created_s = 1767088800,
         .deleted_s = 1767088900,
         .has_finalizer = true,
-        .annotations = read_yaml(arena, TEXT("{own: '[1]', theirs: them}")),
+        .annotations = read_yaml(arena, TEXT("{own: '[1]', theirs: y}")),
         .status = read_yaml(arena, TEXT("{state: Created, count: 2}")),
         .last_good = managed_last_good(arena, &thing_kind, tree),
         .fault = TEXT("web.yaml:1:1: no"),
@@ -240,7 +240,7 @@ static void whole_object_has_both_annotations_and_ours_win(void **state)
         "\"creationTimestamp\":\"2025-12-30T10:00:00Z\","
         "\"deletionTimestamp\":\"2025-12-30T10:01:40Z\","
         "\"finalizers\":[\"test.example.org/finalizer\"],\"labels\":{\"l\":\"1\"},"
-        "\"annotations\":{\"theirs\":\"them\",\"own\":\"[1]\"}},"
+        "\"annotations\":{\"theirs\":\"y\",\"own\":\"[1]\"}},"
         "\"spec\":{\"value\":\"yes\",\"size\":7},\"status\":{\"state\":\"Created\",\"count\":2}}");
 }
 
@@ -255,14 +255,14 @@ static void a_status_is_kept_of_kinds_alone_that_have_others_write_it(void **sta
     static const struct store_kind type = {.kind = &theirs};
     const struct subject subject = {.type = &type, .namespace_ = TEXT("shop"), .name = TEXT("a")};
     struct value *a = read_yaml(arena, TEXT("{metadata: {name: a, ownerReferences: [{uid: x}]}, "
-                                            "spec: {x: 1}, status: {w: 1}}"));
+                                            "spec: {x: 1}, status: {y: 1}}"));
     struct value *b = read_yaml(arena, TEXT("{metadata: {name: a, ownerReferences: [{uid: x}]}, "
-                                            "spec: {x: 1}, status: {w: 2}}"));
+                                            "spec: {x: 1}, status: {y: 2}}"));
     (void)state;
     struct managed managed = example(arena);
     managed.last_good = managed_last_good(arena, &theirs, a);
     const struct value *tree = managed_tree(arena, &subject, &managed);
-    assert_int_equal(value_int_at(tree, "status.w", 0), 1);
+    assert_int_equal(value_int_at(tree, "status.y", 0), 1);
     const struct value *owners = value_at(tree, "metadata.ownerReferences", NULL);
     assert_true(text_is(value_text_at(owners->first, "uid"), "x"));
     assert_false(managed_same_beside(managed.last_good, managed_last_good(arena, &theirs, b)));
@@ -276,7 +276,7 @@ static void body_id_does_not_see_metadata_and_status(void **state)
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *a = read_yaml(arena, TEXT("{metadata: {name: a}, spec: {x: 1}}"));
     struct value *b =
-        read_yaml(arena, TEXT("{status: {w: 1}, spec: {x: 1}, metadata: {labels: {a: b}}}"));
+        read_yaml(arena, TEXT("{status: {y: 1}, spec: {x: 1}, metadata: {labels: {a: b}}}"));
     struct value *c = read_yaml(arena, TEXT("{spec: {x: 2}}"));
     (void)state;
     struct content_id id = managed_body_id(arena, a);
