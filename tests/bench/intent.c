@@ -88,7 +88,7 @@ static int64_t resolve_once(void)
     CLEANUP(arena) struct arena *used = arena_new();
     struct model_reader reader = {.model = site.model, .arena = used};
     int64_t began_us = cpu_us();
-    resolve_publication(&reader, find_at_site(&dnspublication_kind, "dig")->object, &resolved);
+    resolve_publication(&reader, at_site(&dnspublication_kind, "dig")->object, &resolved);
     return cpu_us() - began_us;
 }
 
@@ -103,7 +103,7 @@ static int64_t decide_once(void)
         .arena = used,
         .namespace_ = TEXT("shop"),
         .name = TEXT("dig"),
-        .subject = find_at_site(&dnspublication_kind, "dig")->object,
+        .subject = at_site(&dnspublication_kind, "dig")->object,
         .inputs = inputs,
         .now_ms = site.now_ms,
         .is_leading = true,

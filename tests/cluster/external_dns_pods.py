@@ -75,6 +75,7 @@ class Pod:
                                               "name": self.meta["name"], "uid": self.meta["uid"],
                                               "controller": True}]},
             "spec": {"containers": [{"name": self.spec["name"], "image": self.spec["image"]}],
+                     "serviceAccountName": self.template["spec"]["serviceAccountName"],
                      "automountServiceAccountToken": False}})
 
     def environment(self):

@@ -373,6 +373,8 @@ def scenario_objects():
     seen = {}
     for path in sorted((ROOT / "tests" / "scenarios").glob("*.scenario")):
         for item in documents_of(path):
+            if item["kind"] not in ("DNSClass", "DNSRecord"):
+                continue
             bare = {"apiVersion": API_VERSION, "kind": item["kind"], "spec": item.get("spec")}
             seen.setdefault(json.dumps(bare, sort_keys=True), bare)
     for number, item in enumerate(seen.values()):

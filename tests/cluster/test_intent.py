@@ -14,7 +14,10 @@ from intent_site import (IMAGE, NEWER, OLDER, SLOW_S, Site, answers, install_kin
 
 @pytest.fixture(scope="module", name="intent_kinds")
 def with_kinds(cluster):
-    return install_kinds(cluster)
+    added = install_kinds(cluster)
+    yield cluster
+    for kind in added: # other clusters do not have them
+        del api.KINDS[kind]
 
 
 @pytest.fixture

@@ -47,9 +47,13 @@ def with_kinds(cluster):
     assert code == 0, errors
     code, _, errors = cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
     assert code == 0, errors
+    added = []
     for document in api.yaml.load_all(text, Loader=api.yaml.CSafeLoader):
         cluster.wait_established(document["metadata"]["name"])
-        api.add_kind(document)
+        added.append(api.add_kind(document))
+    yield
+    for kind in added:  # other clusters do not have them
+        del api.KINDS[kind]
 
 
 @pytest.fixture

@@ -82,7 +82,8 @@ def test_zones_and_records_of_a_cluster_are_shown(cluster, namespace, programs):
     assert found["Zone"]["what"] == f"{namespace}.example {found['Zone']['serial']}"
     assert found["Zone"]["reason"] == found["Record"]["reason"] == "NoServers"
     assert found["Record"]["what"] == f"www.{namespace}.example A"
-    assert f'not shown: User "{account.user}" may not list dnses, dnsclasses, dnsplans at cluster' in err
+    assert f'not shown: User "{account.user}" may not list dnses, dnsclasses, dnsplans, ' \
+        "edgeclusters" in err
     assert re.search(rf"may not list [\w, ]*\bdnsrecords, [\w, ]* in namespace {namespace}$", err, re.M)
 
 

@@ -421,8 +421,11 @@ spec:
 # ---- secrets ------------------------------------------------------------------------------------
 
 def files_with(site, text):
-    return [path for path in site.folder.rglob("*")
-            if path.is_file() and path.suffix != ".db" and text.encode() in path.read_bytes()]
+    """The state database apart, which keeps Secrets as well and is for its owner alone."""
+    for path in site.folder.rglob("state.db*"):
+        assert path.stat().st_mode & 0o077 == 0
+    return [path for path in site.folder.rglob("*") if path.is_file() and
+            not path.name.startswith("state.db") and text.encode() in path.read_bytes()]
 
 
 def test_secrets_go_into_a_secret_and_never_come_back(shop):
@@ -470,7 +473,7 @@ def test_a_private_key_of_an_inbound_intent_goes_into_a_secret(shop):
     assert shown == {"serviceCertificate": "c", "servicePrivateKey": "********"}
     assert shop.put(path, "tls", made.json["spec"]).status == 200
     assert "QUJD" not in "".join(shop.heard)
-    assert [file.name for file in shop.site.folder.rglob("secrets.*")] == [
+    assert sorted(file.name for file in shop.site.folder.rglob("secrets.*.yaml")) == [
         "secrets.shop.public-credentials.yaml", "secrets.shop.traffic-credentials.yaml"]
 
 

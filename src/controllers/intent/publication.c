@@ -135,8 +135,7 @@ static void remove_endpoint(struct publication_reconcile *reconcile,
     reconcile->writes++;
 }
 
-// Names are not known while the cloud that they come from is not there: what stands stays.
-static bool is_known(const struct publication_reconcile *reconcile)
+bool publication_is_known(const struct publication_reconcile *reconcile)
 {
     return !reconcile->is_wanted || reconcile->resolved.has_cloud;
 }
@@ -147,7 +146,8 @@ static void remove_endpoints(struct publication_reconcile *reconcile)
     bool is_made_first = reconcile->writes && !reconcile->in->refused;
     const bool *kept = list_kept(reconcile);
     for (size_t i = 0;
-         !is_made_first && is_known(reconcile) && i < reconcile->context.standing_count; i++)
+         !is_made_first && publication_is_known(reconcile) && i < reconcile->context.standing_count;
+         i++)
         if (!kept[i] && publication_is_released(reconcile, &reconcile->context.standing[i]))
             remove_endpoint(reconcile, &reconcile->context.standing[i]);
 }

@@ -130,6 +130,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
         return;
     if (!native->is_wanted && update_record_keeps_names(record->spec))
         return;
+    bool is_known = publication_is_known(reconcile);
     struct text zone = zones.items[at];
     struct text subdomain = subdomain_of(native->name, zone);
     const char *registry = native_registry(reconcile->arena, record->spec, zone);
@@ -139,8 +140,11 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
         .backend = native_backend_name(reconcile->arena, record->written.namespace_,
                                        record->written.name, at),
         .registry = registry,
-        .intent = native->is_wanted ? CLAIM_SET : CLAIM_REMOVE,
-        .is_suspended = record->status->deployment.len, // its external-dns still runs
+        .intent = native->is_wanted ? CLAIM_SET
+                  : is_known        ? CLAIM_REMOVE
+                                    : CLAIM_KEEP,
+        .is_suspended = record->status->deployment.len || // its external-dns still runs
+                        update_record_bool(record->spec, PARAMETER_DRY_RUN, false),
         .may_stand = true,
         .set = {.type = type,
                 .domain = zone,

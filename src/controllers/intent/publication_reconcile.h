@@ -73,6 +73,8 @@ const struct native_claim *publication_find_native(const struct publication_reco
                                                    const struct intent_endpoint *endpoint,
                                                    const struct endpoint *set);
 bool native_claim_is_settled(const struct native_claim *claim);
+// Are the names known? While the cloud that they come from is not there, what stands stays.
+bool publication_is_known(const struct publication_reconcile *reconcile);
 // Is the endpoint to stand as a DNSEndpoint?
 bool publication_writes(const struct publication_reconcile *reconcile,
                         const struct intent_endpoint *endpoint);

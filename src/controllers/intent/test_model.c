@@ -10,8 +10,7 @@ static struct record_view view_of(const char *record)
 {
     struct record_view view;
     settle_model();
-    intent_model_record(site.model, arena, find_at_site(&dnsupdaterecord_kind, record)->object,
-                        &view);
+    intent_model_record(site.model, arena, at_site(&dnsupdaterecord_kind, record)->object, &view);
     return view;
 }
 
@@ -30,7 +29,7 @@ static void who_publishes_by_a_record_uses_it_until_its_names_are_gone(void **st
     assert_true(text_is(view.users[0].composite_app, "app"));
     assert_int_equal(view.users[0].names, 1);
     assert_false(view.users[0].is_draining);
-    struct site_object *record = find_at_site(&dnsupdaterecord_kind, "public");
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
     value_set(record->tree, TEXT("status"),
               quote(arena, "{'deployment':'d','lastSyncTime':'2025-12-30T10:00:00Z','conditions':["
                            "{'type':'DeploymentAvailable','status':'True','reason':'Available',"

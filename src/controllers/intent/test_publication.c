@@ -303,7 +303,7 @@ static void without_the_kind_nothing_is_written_and_it_is_told(void **state)
 
 static void set_record_status(const char *conditions, int64_t sync_s)
 {
-    struct site_object *record = find_at_site(&dnsupdaterecord_kind, "public");
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
     struct value *status =
         quote(arena, arena_printf(arena, "{'deployment':'external-dns-public','conditions':[%s]}",
                                   conditions));
@@ -385,7 +385,7 @@ static void without_external_dns_nothing_is_proven_unless_people_say_so(void **s
     site.now_ms += 1000LL * 3600 * 24;
     reconcile_site("dig");
     assert_string_equal(state_of_dig(), "Terminating");
-    struct site_object *record = find_at_site(&dnsupdaterecord_kind, "public");
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
     value_put(arena, record->tree, "metadata.annotations",
               quote(arena, "{'" ABANDON_ANNOTATION "':'true'}"));
     store_tree(record);
@@ -510,7 +510,7 @@ static void a_native_claim_waits_until_external_dns_has_ended(void **state)
     reconcile_site("dig");
     assert_string_equal(claimed(), "suspended SET A shop example.org 198.51.100.7");
     assert_string_equal(published(), "A 198.51.100.7 300");
-    struct site_object *record = find_at_site(&dnsupdaterecord_kind, "public");
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
     value_remove(value_find(record->tree, "status"), "deployment");
     store_tree(record);
     reconcile_site("dig");
@@ -519,6 +519,28 @@ static void a_native_claim_waits_until_external_dns_has_ended(void **state)
     reconcile_site("dig");
     assert_string_equal(claimed(), "");
     assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+static void without_the_cloud_a_native_name_stays(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    reconcile_site("dig");
+    put_away(&logicalcloud_kind, "cloud");
+    reconcile_site("dig");
+    assert_int_equal(site.decision.claim_count, 1);
+    assert_int_equal(site.decision.claims[0].intent, CLAIM_KEEP);
+    assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+static void a_dry_run_sends_no_native_name(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record(",'dry-run':true", ",'engine':'native'");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "suspended SET A shop example.org 198.51.100.7");
 }
 
 static void a_native_name_outside_of_the_zones_is_told(void **state)
@@ -559,6 +581,8 @@ int main(void)
         SITE(a_native_object_goes_behind_its_name),
         SITE(a_name_in_two_clusters_is_one_native_claim),
         SITE(a_native_claim_waits_until_external_dns_has_ended),
+        SITE(without_the_cloud_a_native_name_stays),
+        SITE(a_dry_run_sends_no_native_name),
         SITE(a_native_name_outside_of_the_zones_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,8 +87,15 @@ static inline size_t index_at_site(const struct kind *kind, const char *name)
     return OBJECTS_MAX;
 }
 
-// One that is there.
+// NULL: there is none.
 static inline struct site_object *find_at_site(const struct kind *kind, const char *name)
+{
+    size_t at = index_at_site(kind, name);
+    return at == OBJECTS_MAX ? NULL : &site.objects[at];
+}
+
+// One that is there.
+static inline struct site_object *at_site(const struct kind *kind, const char *name)
 {
     size_t at = index_at_site(kind, name);
     must(at < site.count);
@@ -142,7 +149,7 @@ static inline struct site_object *put(const struct kind *kind, const char *name,
 
 static inline void put_away(const struct kind *kind, const char *name)
 {
-    struct site_object *stored = find_at_site(kind, name);
+    struct site_object *stored = at_site(kind, name);
     if (is_of_model(kind))
         intent_shared_model.remove(site.model, stored->object);
     stored->tree = NULL;
@@ -160,7 +167,7 @@ static inline void carry_out(const struct object_want *want)
     }
     struct site_object *stored = index_at_site(want->key.kind, name) == OBJECTS_MAX
                                      ? put(want->key.kind, name, "'spec':{}")
-                                     : find_at_site(want->key.kind, name);
+                                     : at_site(want->key.kind, name);
     stored->tree = value_merge_patch(arena, stored->tree, value_copy(arena, want->tree));
     int64_t generation = value_int_at(stored->tree, "metadata.generation", 0);
     value_put_int(arena, stored->tree, "metadata.generation", generation + 1);
@@ -255,7 +262,7 @@ static inline const char *claimed(void)
 static inline void decide_site(const char *name)
 {
     struct input_objects inputs[PUBLICATION_INPUTS] = {0};
-    struct site_object *subject = find_at_site(&dnspublication_kind, name);
+    struct site_object *subject = at_site(&dnspublication_kind, name);
     settle_model();
     inputs[PUBLICATION_ENDPOINTS].objects = list_endpoints(&inputs[PUBLICATION_ENDPOINTS].count);
     inputs[PUBLICATION_ENDPOINTS].is_synced = true;
@@ -286,12 +293,12 @@ static inline void reconcile_site(const char *name)
         size_t before = site.writes;
         size_t asked = site.decision.question_count;
         size_t claims_before = site.receipt_count;
-        struct site_object *subject = find_at_site(&dnspublication_kind, name);
+        struct site_object *subject = at_site(&dnspublication_kind, name);
         decide_site(name);
         bool is_new = site.decision.finalizer == FINALIZER_ADD && !subject->object->has_finalizer;
         for (size_t i = 0; i < site.decision.object_count; i++)
             carry_out(&site.decision.objects[i]);
-        subject = find_at_site(&dnspublication_kind, name);
+        subject = at_site(&dnspublication_kind, name);
         if (is_new)
             value_put(arena, subject->tree, "metadata.finalizers",
                       quote(arena, "['" INTENT_PUBLICATION_FINALIZER "']"));
@@ -310,7 +317,7 @@ static inline void reconcile_site(const char *name)
 
 static inline const struct value *status_of(const char *name)
 {
-    return value_find(find_at_site(&dnspublication_kind, name)->tree, "status");
+    return value_find(at_site(&dnspublication_kind, name)->tree, "status");
 }
 
 // "A 192.0.2.1 192.0.2.2 300; AAAA ..." of all DNSEndpoints, by name.
@@ -378,8 +385,7 @@ static inline void put_intent(const char *name, const char *more)
 
 static inline void put_publication(const char *more)
 {
-    size_t at = index_at_site(&dnspublication_kind, "dig");
-    struct site_object *there = at == OBJECTS_MAX ? NULL : &site.objects[at];
+    struct site_object *there = find_at_site(&dnspublication_kind, "dig");
     struct value *status = there ? value_find(there->tree, "status") : NULL;
     struct value *finalizers = there ? value_at(there->tree, "metadata.finalizers", NULL) : NULL;
     there = put(&dnspublication_kind, "dig",
