@@ -609,14 +609,15 @@ static bool stands_in_manifest(const struct folder *folder, const struct object_
            !name_is_child(folder->entries.files[folder->entries.items[id].file].path);
 }
 
-// The writer does not read objects of that kind. Where somebody else here does, the file lies with
-// those that are read, unless an earlier one lies elsewhere.
+// The writer does not read objects of that kind. A Secret is made for who is told its name: where
+// Secrets are read, the file lies with those that are, unless an earlier one lies elsewhere.
 static bool write_unread(struct folder *folder, const struct store_object_write *write,
                          struct error *err)
 {
     if (!folder->has_reported_leading)
         return refuse_standby(folder, err);
-    if (!folder_type(folder, write->key.kind) || generated_has(&folder->generated, &write->key))
+    bool is_read = write->key.kind->is_secret && folder_type(folder, write->key.kind);
+    if (!is_read || generated_has(&folder->generated, &write->key))
         return generated_put(&folder->generated, write, err);
     if (stands_in_manifest(folder, &write->key))
         return put_refuse(write, err);
