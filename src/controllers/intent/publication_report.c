@@ -377,13 +377,11 @@ static void report_drained(struct report *report)
 static enum dnspublication_state live_state(const struct report *report,
                                             const struct outcome *outcome)
 {
-    enum dnspublication_state before = report->reconcile->before.state;
-    bool was_live = before == DNSPUBLICATION_INSTANTIATED || before == DNSPUBLICATION_UPDATING;
     if (outcome->is_good || outcome->reason == REASON_NO_PROVIDER)
         return first_draining(report) ? DNSPUBLICATION_UPDATING : DNSPUBLICATION_INSTANTIATED;
     if (outcome->reason == REASON_FORBIDDEN)
         return DNSPUBLICATION_INSTANTIATE_FAILED;
-    return was_live ? DNSPUBLICATION_UPDATING : DNSPUBLICATION_INSTANTIATING;
+    return DNSPUBLICATION_INSTANTIATING;
 }
 
 static enum dnspublication_state state_of_all(const struct report *report,
