@@ -84,7 +84,6 @@ static void write_endpoint(struct publication_reconcile *reconcile,
     reconcile->writes++;
 }
 
-// What the status does not have yet is not begun, so that a crash leaves nothing unknown.
 bool publication_writes(const struct publication_reconcile *reconcile,
                         const struct intent_endpoint *endpoint)
 {
@@ -95,6 +94,8 @@ bool publication_writes(const struct publication_reconcile *reconcile,
     return record && record->is_wanted;
 }
 
+// A record that the status does not have yet is not begun with, so that a crash leaves nothing
+// unknown.
 static void write_endpoints(struct publication_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->endpoint_count; i++) {

@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "controllers/intent/publication_reconcile.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
@@ -288,8 +286,7 @@ static void drop_drained(struct publication_reconcile *reconcile)
 static bool is_used(const struct publication_reconcile *reconcile,
                     const struct publication_record *record)
 {
-    bool is_unknown = reconcile->is_wanted && !reconcile->resolved.has_cloud;
-    return (reconcile->is_wanted && record->is_wanted) || is_unknown;
+    return (reconcile->is_wanted && record->is_wanted) || !publication_is_known(reconcile);
 }
 
 void publication_records(struct publication_reconcile *reconcile)

@@ -25,6 +25,17 @@ static bool is_native(const struct publication_record *record)
     return record && record->spec && record->spec->is_native;
 }
 
+static bool is_dry_run(const struct publication_record *record)
+{
+    return update_record_bool(record->spec, PARAMETER_DRY_RUN, false);
+}
+
+// Does nobody remove what stands at the provider?
+static bool keeps_names(const struct publication_record *record)
+{
+    return update_record_keeps_names(record->spec) || is_dry_run(record);
+}
+
 static size_t count_sets(const struct publication_reconcile *reconcile)
 {
     size_t count = 0;
@@ -128,7 +139,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     size_t at = native_zone_of_name(&zones, native->name);
     if (at == NATIVE_ZONES_MAX || !record_type_parse(native->type, &type) || !native->is_standing)
         return;
-    if (!native->is_wanted && update_record_keeps_names(record->spec))
+    if (!native->is_wanted && keeps_names(record))
         return;
     bool is_known = publication_is_known(reconcile);
     struct text zone = zones.items[at];
@@ -143,8 +154,8 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
         .intent = native->is_wanted ? CLAIM_SET
                   : is_known        ? CLAIM_REMOVE
                                     : CLAIM_KEEP,
-        .is_suspended = record->status->deployment.len || // its external-dns still runs
-                        update_record_bool(record->spec, PARAMETER_DRY_RUN, false),
+        .is_suspended =
+            is_dry_run(record) || record->status->deployment.len, // its external-dns still runs
         .may_stand = true,
         .set = {.type = type,
                 .domain = zone,
@@ -206,7 +217,7 @@ static bool is_removed(const struct publication_reconcile *reconcile,
                        const struct native_claim *claim)
 {
     struct native_zones zones;
-    if (claim->is_wanted || update_record_keeps_names(claim->record->spec))
+    if (claim->is_wanted || keeps_names(claim->record))
         return false;
     native_zones_of(reconcile->arena, claim->record->spec, &zones);
     return native_zone_of_name(&zones, claim->name) != NATIVE_ZONES_MAX;

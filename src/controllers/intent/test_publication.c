@@ -541,6 +541,10 @@ static void a_dry_run_sends_no_native_name(void **state)
     put_record(",'dry-run':true", ",'engine':'native'");
     reconcile_site("dig");
     assert_string_equal(claimed(), "suspended SET A shop example.org 198.51.100.7");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "");
+    assert_string_equal(state_of_dig(), "Terminated");
 }
 
 static void a_native_name_outside_of_the_zones_is_told(void **state)
