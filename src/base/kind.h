@@ -131,8 +131,7 @@ void finding_path_add(struct buffer *path, struct text name);
 // Fills line and column of findings that lack them, from where their path stands in the tree.
 void findings_locate(struct findings *findings, const struct value *object);
 
-// What an object must have for itself alone among all objects of its kind, whatever their
-// namespace.
+// A value that only one object of a kind may have, in whatever namespaces the objects stand.
 struct kind_claim {
     struct text value;  // borrowed from the object
     const char *path;   // of the field that says it
@@ -209,8 +208,8 @@ struct kind {
     // All rules beyond the shape. Callers act on an object only if kind_check passed too; on one
     // that did not, a field of the wrong type reads as absent. May be NULL.
     void (*validate)(const struct value *object, struct findings *findings);
-    // What it claims for itself alone; false: nothing, as far as the object itself says. The path
-    // is static or the arena's. NULL: objects of the kind have nothing to share.
+    // Finds the value that only this object may have. False: the object itself names none. The path
+    // is static or the arena's. NULL: nothing of this kind has to be unique.
     bool (*find_claim)(struct arena *arena, const struct value *object, struct kind_claim *out);
     // Does this object hold a secret inline (a class with hmacAuth.secret)? NULL: is_secret says.
     bool (*has_secret)(const struct value *object);

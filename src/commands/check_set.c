@@ -66,7 +66,7 @@ static const struct known *find(const struct check_set *set, const char *key)
     return &set->items[id];
 }
 
-// What stood under that key before, or NULL: then it is filed.
+// Files it under its key and returns NULL; where the key is taken, returns what stands there.
 static const struct known *file_known(struct check_set *set, struct known known)
 {
     const struct known *old = find(set, known.key);

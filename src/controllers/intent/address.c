@@ -80,7 +80,8 @@ static void add(struct finder *finder, struct text address)
     finder->items[finder->count++] = address;
 }
 
-// What a cluster says of itself is no operator's word.
+// An address that a cluster reports. A private one is no public address, unless an operator allowed
+// it; one that an operator wrote is taken as it is.
 static void add_seen(struct finder *finder, struct text address)
 {
     if (finder->scope == ADDRESS_PUBLIC && !finder->allows_private && is_private(address))

@@ -29,7 +29,8 @@ static const char *object_name_of(const struct cluster_view *view)
     return edgecluster_object_name(view->reader->arena, reference->provider, reference->cluster);
 }
 
-// It is asked at once when it has come into reach.
+// The question for a cluster's addresses. Its epoch changes when the cluster comes into reach, so
+// that it is asked again at once.
 static struct question question_of(const struct cluster_view *view)
 {
     struct arena *arena = view->reader->arena;
