@@ -88,6 +88,10 @@ struct http_reply {
     size_t header_count;
 };
 const char *http_reply_header(const struct http_reply *reply, const char *name); // nocase, first
+// Retry-After in milliseconds from now_s (Unix time, seconds) on: seconds or a date (RFC 9110
+// section 10.2.3), counted as one hour where it is longer. False: absent, unreadable or past; *ms
+// is then 0.
+bool http_reply_retry_after(const struct http_reply *reply, int64_t now_s, int64_t *ms);
 
 typedef void http_done(void *context, const struct http_reply *reply);
 struct http_call;

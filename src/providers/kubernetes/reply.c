@@ -2,11 +2,8 @@
 
 #include <string.h>
 
-#include "base/when.h"
-
 enum {
     STATUS_OK = 200,
-    RETRY_MAX_S = 3600,
     RETRY_DEFAULT_MS = 1000, // 429 that does not say how long
     MESSAGE_OCTETS_MAX = 500,
     FOREIGN_OCTETS_MAX = 200,
@@ -42,22 +39,6 @@ static const struct meaning *meaning_of(int status)
     return meaning;
 }
 
-static int64_t retry_after_ms(const struct http_reply *reply, int64_t now_s)
-{
-    int64_t seconds;
-    struct text header = text_trim(text_of(http_reply_header(reply, "Retry-After")));
-    if (!header.len)
-        return 0;
-    if (!text_to_int64(header, &seconds)) {
-        if (!when_parse_http(header, &seconds))
-            return 0;
-        seconds -= now_s;
-    }
-    if (seconds <= 0)
-        return 0;
-    return 1000 * (seconds < RETRY_MAX_S ? seconds : RETRY_MAX_S);
-}
-
 static bool shows_credential(struct text text, const struct secret *credential)
 {
     if (!credential || !secret_len(credential) || !text.len)
@@ -91,7 +72,7 @@ static void set_error(struct arena *arena, const struct http_reply *reply,
               *message ? ": " : "", message);
     err->status = reply->status;
     if (reply->status == 429 || reply->status == 503)
-        err->retry_ms = retry_after_ms(reply, now_s);
+        http_reply_retry_after(reply, now_s, &err->retry_ms);
     if (reply->status == 429 && !err->retry_ms)
         err->retry_ms = RETRY_DEFAULT_MS;
 }

@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "base/when.h"
-
-enum { SHOWN_OCTETS = 120, SAID_OCTETS = 500, RETRY_AFTER_MAX_S = 300 };
+enum { SHOWN_OCTETS = 120, SAID_OCTETS = 500, RETRY_AFTER_MAX_MS = 300 * 1000 };
 
 static const struct value_limits limits = {
     .octets = REPLY_OCTETS_MAX, .depth = 32, .nodes = 1 << 17};
@@ -67,20 +65,6 @@ static enum reply_kind kind_of(const struct reply *reply, const struct http_repl
     return reply->status == 429 ? REPLY_LIMIT : REPLY_STRANGE;
 }
 
-static int64_t retry_after_ms(const struct http_reply *http, int64_t now_s)
-{
-    int64_t seconds;
-    struct text header = text_trim(text_of(http_reply_header(http, "Retry-After")));
-    if (!header.len)
-        return 0;
-    if (!text_to_int64(header, &seconds)) {
-        if (!when_parse_http(header, &seconds))
-            return 0;
-        seconds -= now_s;
-    }
-    return seconds > 0 && seconds <= RETRY_AFTER_MAX_S ? 1000 * seconds : 0;
-}
-
 // A refused login is told in its session.
 static struct text message_of(const struct value *tree)
 {
@@ -105,7 +89,9 @@ void reply_read(struct reply *out, struct arena *arena, const struct http_reply 
     };
     out->kind = kind_of(out, http);
     if (out->status == 429)
-        out->retry_ms = retry_after_ms(http, now_s);
+        http_reply_retry_after(http, now_s, &out->retry_ms);
+    if (out->retry_ms > RETRY_AFTER_MAX_MS)
+        out->retry_ms = 0;
 }
 
 // ---- texts --------------------------------------------------------------------------------------

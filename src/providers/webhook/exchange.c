@@ -211,7 +211,7 @@ static bool try_previous_key(struct exchange *exchange, const struct moment *mom
 static bool try_later(struct exchange *exchange, const struct http_reply *reply,
                       const struct moment *moment)
 {
-    exchange->pause_ms = reply_retry_after_ms(reply, moment->unix_ms / 1000);
+    http_reply_retry_after(reply, moment->unix_ms / 1000, &exchange->pause_ms);
     if (exchange->has_paused || !exchange->pause_ms || exchange->pause_ms > PAUSE_MAX_MS)
         return false;
     exchange->has_paused = true;

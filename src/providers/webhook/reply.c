@@ -8,7 +8,7 @@
 #include "base/when.h"
 #include "providers/webhook/body.h"
 
-enum { RETRY_AFTER_MAX_S = 3600, SHOWN_OCTETS = 200, MESSAGE_OCTETS = 900 };
+enum { SHOWN_OCTETS = 200, MESSAGE_OCTETS = 900 };
 
 // Which reason, code and fault a failure has: by the protocol's code first, else by status.
 struct meaning {
@@ -47,22 +47,6 @@ static const struct meaning *meaning_by_status(int status)
         if (meanings[i].status == status)
             return &meanings[i];
     return &meaning_of_rest;
-}
-
-int64_t reply_retry_after_ms(const struct http_reply *reply, int64_t now_s)
-{
-    int64_t seconds;
-    struct text header = text_trim(text_of(http_reply_header(reply, "Retry-After")));
-    if (!header.at || !header.len)
-        return 0;
-    if (!text_to_int64(header, &seconds)) {
-        if (!when_parse_http(header, &seconds))
-            return 0;
-        seconds -= now_s;
-    }
-    if (seconds <= 0)
-        return 0;
-    return 1000 * (seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S);
 }
 
 static const struct value *parse(struct arena *arena, const struct http_reply *reply)
@@ -187,7 +171,7 @@ static const struct error *status_error(struct arena *arena, const struct http_r
     }
     struct error *error = error_new(arena, reply, meaning, code, text);
     if (reply->status == 429 || reply->status == 503 || text_is(code, "TIMESTAMP_STALE"))
-        error->retry_ms = reply_retry_after_ms(reply, now_s);
+        http_reply_retry_after(reply, now_s, &error->retry_ms);
     return error;
 }
 

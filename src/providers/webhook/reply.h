@@ -14,5 +14,3 @@ void reply_read_change(struct arena *arena, const struct http_reply *reply, stru
 void reply_read_health(const struct http_reply *reply, struct job *job, int64_t now_s);
 // The protocol's error code of a reply ("NONCE_REUSED"), or absent.
 struct text reply_code(struct arena *arena, const struct http_reply *reply);
-// Retry-After in milliseconds (seconds or date, at most one hour); 0 when absent or unreadable.
-int64_t reply_retry_after_ms(const struct http_reply *reply, int64_t now_s);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/value.h"
-#include "base/when.h"
 
 enum {
     RETRY_MAX_MS = 60 * 1000,
@@ -129,27 +128,12 @@ static const struct value *read_status(struct text body, struct arena *arena)
 
 // ---- when again ---------------------------------------------------------------------------------
 
-static bool read_retry_header(const struct http_reply *reply, int64_t unix_ms, int64_t *ms)
-{
-    struct text header = text_trim(text_of(http_reply_header(reply, "Retry-After")));
-    int64_t number;
-    if (header.len == 0 || header.at[0] == '-')
-        return false;
-    if (text_to_int64(header, &number))
-        *ms = number < RETRY_MAX_MS / 1000 ? number * 1000 : RETRY_MAX_MS;
-    else if (when_parse_http(header, &number))
-        *ms = number * 1000 - unix_ms;
-    else
-        return false;
-    return *ms >= 0;
-}
-
 // What the server says, or -1.
 static int64_t find_retry(const struct http_reply *reply, const struct value *status,
                           int64_t unix_ms)
 {
     int64_t ms;
-    if (read_retry_header(reply, unix_ms, &ms))
+    if (http_reply_retry_after(reply, unix_ms / 1000, &ms))
         return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
     int64_t s = value_int_at(status, "details.retryAfterSeconds", -1);
     if (s < 0)
