@@ -78,6 +78,13 @@ bool error_prefix(struct error *err, const char *format, ...)
     return false;
 }
 
+struct error *error_copy(struct arena *arena, const struct error *err)
+{
+    struct error *copy = arena_new_of(arena, struct error);
+    *copy = *err;
+    return copy;
+}
+
 void error_clear(struct error *err)
 {
     if (err)

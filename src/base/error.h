@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena;
+
 // What went wrong, for the one who has to act on it. A function that can fail returns bool and
 // takes `struct error *err` last; on failure it fills err and touches no other output. An error
 // answers three questions: what to tell the user (reason, text), whether to try again (fault), and
@@ -52,3 +54,4 @@ bool error_set_errno(struct error *err, int number, const char *format, ...)
 // Puts text in front of err->text; returns false.
 bool error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void error_clear(struct error *err);
+struct error *error_copy(struct arena *arena, const struct error *err);

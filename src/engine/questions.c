@@ -399,11 +399,8 @@ static struct answer_view answer_of(struct arena *arena, const struct question_s
     if (question->answer)
         answer.value =
             value_read_json(arena, text_of(question->answer), &value_manifest_limits, NULL);
-    if (!answer.is_ok) {
-        struct error *error = arena_new_of(arena, struct error);
-        *error = question->error;
-        answer.error = error;
-    }
+    if (!answer.is_ok)
+        answer.error = error_copy(arena, &question->error);
     return answer;
 }
 

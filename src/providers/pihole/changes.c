@@ -26,9 +26,7 @@ static struct item *item_of(const struct exchange *exchange, const struct change
 
 void changes_set_apart(struct exchange *exchange, struct change *change, const struct error *error)
 {
-    struct error *copy = arena_new_of(exchange->job->arena, struct error);
-    *copy = *error;
-    change->outcome = (struct outcome){.error = copy};
+    change->outcome = (struct outcome){.error = error_copy(exchange->job->arena, error)};
 }
 
 void changes_refuse(struct exchange *exchange, struct change *change, int status,

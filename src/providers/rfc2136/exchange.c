@@ -51,11 +51,8 @@ void rfc2136_end(void *at)
 void exchange_fail_rest(struct exchange *exchange, const struct error *error)
 {
     exchange->step = STEP_DONE;
-    if (exchange->job->kind == JOB_HEALTH) {
-        struct error *copy = arena_new_of(exchange->job->arena, struct error);
-        *copy = *error;
-        exchange->job->health = (struct outcome){.error = copy};
-    }
+    if (exchange->job->kind == JOB_HEALTH)
+        exchange->job->health = (struct outcome){.error = error_copy(exchange->job->arena, error)};
     for (size_t i = 0; i < exchange->count; i++)
         if (item_is_open(&exchange->items[i]))
             exchange_fail(exchange, &exchange->items[i], error);

@@ -129,9 +129,7 @@ void item_end_removed(struct item *item)
 
 void item_fail(struct item *item, struct arena *arena, const struct error *error)
 {
-    struct error *copy = arena_new_of(arena, struct error);
-    *copy = *error;
-    item->change->outcome = (struct outcome){.error = copy};
+    item->change->outcome = (struct outcome){.error = error_copy(arena, error)};
 }
 
 void item_refuse(struct item *item, struct arena *arena, const struct error *cause)

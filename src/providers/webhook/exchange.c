@@ -283,8 +283,7 @@ static void advise_inline(struct exchange *exchange, struct change *change,
     if (reply->failure != HTTP_OK || reply->status != 401 || !has_numbers ||
         exchange->session->is_inline || change->op != CHANGE_SET)
         return;
-    struct error *error = arena_new_of(exchange->job->arena, struct error);
-    *error = *change->outcome.error;
+    struct error *error = error_copy(exchange->job->arena, change->outcome.error);
     size_t used = strlen(error->text);
     snprintf(error->text + used, sizeof error->text - used,
              "; if other records work, the server may not know metadata: set spec.metadataStyle to "
