@@ -218,5 +218,8 @@ bool provider_refuse_key(struct error *err, const char *key);
 
 // For providers that can only be asked. Refuses all changes of a job with that text.
 void provider_refuse_changes(struct job *job, const char *text);
+// The fingerprint of a provider whose server holds no record sets: all contents have the same one.
+void provider_fingerprint_none(const void *session, const struct record_set *set,
+                               uint8_t out[FINGERPRINT_OCTETS]);
 // The "IP:port" that a question is about, as its `address`.
 bool provider_question_address(const struct job *job, struct hostport *out, struct error *err);

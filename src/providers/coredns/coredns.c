@@ -54,30 +54,14 @@ static void coredns_close(void *session)
     failing_free(session);
 }
 
-// A CoreDNS holds no record sets of ours, so all contents have one fingerprint.
-static void coredns_fingerprint(const void *session, const struct record_set *set,
-                                uint8_t out[FINGERPRINT_OCTETS])
-{
-    (void)session;
-    (void)set;
-    memset(out, 0, FINGERPRINT_OCTETS);
-}
-
 // ---- the end of an exchange ---------------------------------------------------------------------
-
-static const struct error *keep_error(const struct job *job, const struct error *error)
-{
-    struct error *copy = arena_new_of(job->arena, struct error);
-    *copy = *error;
-    return copy;
-}
 
 // The outcome is that of the question alone: one server that is silent does not make the backend
 // fail.
 static void fail(struct coredns_exchange *exchange, const struct error *error)
 {
     exchange->question = NULL;
-    exchange->job->health = (struct outcome){.error = keep_error(exchange->job, error)};
+    exchange->job->health = (struct outcome){.error = error_copy(exchange->job->arena, error)};
 }
 
 static void answer(struct coredns_exchange *exchange, const struct value *value)
@@ -321,7 +305,7 @@ const struct provider coredns_provider = {
     .questions = questions,
     .open = coredns_open,
     .close = coredns_close,
-    .fingerprint = coredns_fingerprint,
+    .fingerprint = provider_fingerprint_none,
     .begin = coredns_begin,
     .ask = coredns_ask,
     .handle_reply = coredns_handle_reply,

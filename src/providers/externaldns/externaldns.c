@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "providers/externaldns/scrape.h"
 #include "providers/metrics_page.h"
@@ -26,25 +25,14 @@ static void external_dns_close(void *session)
     (void)session;
 }
 
-// It takes no record sets from us, so all contents have one fingerprint.
-static void external_dns_fingerprint(const void *session, const struct record_set *set,
-                                     uint8_t out[FINGERPRINT_OCTETS])
-{
-    (void)session;
-    (void)set;
-    memset(out, 0, FINGERPRINT_OCTETS);
-}
-
 // ---- exchange -----------------------------------------------------------------------------------
 
 // The outcome is that of the question alone: one server that is silent does not make the backend
 // fail.
 static void fail(struct external_dns_exchange *exchange, const struct error *error)
 {
-    struct error *copy = arena_new_of(exchange->job->arena, struct error);
-    *copy = *error;
     exchange->is_over = true;
-    exchange->job->health = (struct outcome){.error = copy};
+    exchange->job->health = (struct outcome){.error = error_copy(exchange->job->arena, error)};
 }
 
 static void *external_dns_begin(void *session, struct job *job)
@@ -112,7 +100,7 @@ const struct provider externaldns_provider = {
     .questions = questions,
     .open = external_dns_open,
     .close = external_dns_close,
-    .fingerprint = external_dns_fingerprint,
+    .fingerprint = provider_fingerprint_none,
     .begin = external_dns_begin,
     .ask = external_dns_ask,
     .handle_reply = external_dns_handle_reply,

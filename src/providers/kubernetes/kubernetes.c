@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "providers/kubernetes/access.h"
 #include "providers/kubernetes/listing.h"
@@ -52,28 +51,12 @@ static void kubernetes_close(void *session)
     free(session);
 }
 
-// An API server holds no record sets, so all contents have one fingerprint.
-static void kubernetes_fingerprint(const void *session, const struct record_set *set,
-                                   uint8_t out[FINGERPRINT_OCTETS])
-{
-    (void)session;
-    (void)set;
-    memset(out, 0, FINGERPRINT_OCTETS);
-}
-
 // ---- the end of an exchange ---------------------------------------------------------------------
-
-static const struct error *keep_error(const struct job *job, const struct error *error)
-{
-    struct error *copy = arena_new_of(job->arena, struct error);
-    *copy = *error;
-    return copy;
-}
 
 static void fail(struct kubernetes_exchange *exchange, const struct error *error)
 {
     exchange->step = STEP_DONE;
-    exchange->job->health = (struct outcome){.error = keep_error(exchange->job, error)};
+    exchange->job->health = (struct outcome){.error = error_copy(exchange->job->arena, error)};
 }
 
 static void answer(struct kubernetes_exchange *exchange, const struct value *value)
@@ -275,20 +258,12 @@ static void begin_addresses(struct kubernetes_exchange *exchange)
     go_to(exchange, STEP_SERVICES, buffer_steal(&path));
 }
 
-static void refuse_changes(struct job *job)
-{
-    struct error err;
-    error_set(&err, FAULT_SPEC, "", "a cluster takes no records: it can only be asked");
-    for (size_t i = 0; i < job->change_count; i++)
-        job->changes[i].outcome = (struct outcome){.error = keep_error(job, &err)};
-}
-
 static void *kubernetes_begin(void *session, struct job *job)
 {
     struct kubernetes_exchange *exchange = mem_new_of(struct kubernetes_exchange);
     exchange->access = session;
     exchange->job = job;
-    refuse_changes(job);
+    provider_refuse_changes(job, "a cluster takes no records: it can only be asked");
     if (job->kind == JOB_HEALTH)
         go_to(exchange, STEP_VERSION, mem_copy_text("/version"));
     else if (job->kind == JOB_QUESTION)
@@ -316,7 +291,7 @@ const struct provider kubernetes_provider = {
     .questions = questions,
     .open = kubernetes_open,
     .close = kubernetes_close,
-    .fingerprint = kubernetes_fingerprint,
+    .fingerprint = provider_fingerprint_none,
     .begin = kubernetes_begin,
     .ask = kubernetes_ask,
     .handle_reply = kubernetes_handle_reply,
