@@ -54,6 +54,18 @@ const char *native_registry(struct arena *arena, const struct update_record *rec
     return arena_printf(arena, "rfc2136://%s/%.*s", native_server(arena, record), TEXT_ARGS(zone));
 }
 
+enum { SECOND_NS = 1000000000 };
+
+uint32_t native_min_ttl_s(const struct update_record *record)
+{
+    int64_t ns;
+    struct text text = update_record_text(record, PARAMETER_RFC2136_MIN_TTL);
+    if (!text.len || !external_dns_duration_ns(text, &ns) || ns < 0)
+        return 0;
+    int64_t seconds = ns / SECOND_NS;
+    return seconds < INT32_MAX ? (uint32_t)seconds : INT32_MAX;
+}
+
 // ---- backends -----------------------------------------------------------------------------------
 
 enum {
@@ -88,6 +100,7 @@ static struct value *make_config(struct arena *arena, const struct native_owner 
     put_text(arena, config, "txtPrefix", owner->pinned->txt_prefix);
     put_text(arena, config, "txtSuffix", affix.suffix);
     put_text(arena, config, "txtWildcardReplacement", affix.wildcard);
+    value_put_int(arena, config, "minTtl", native_min_ttl_s(record));
     return config;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "engine/controller.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
@@ -27,6 +28,8 @@ const char *native_registry(struct arena *arena, const struct update_record *rec
                             struct text zone);
 // "host:port" of the server.
 const char *native_server(struct arena *arena, const struct update_record *record);
+// rfc2136-min-ttl in whole seconds, which no TTL at the server is below; 0: there is none.
+uint32_t native_min_ttl_s(const struct update_record *record);
 
 struct native_owner {
     const struct object *object; // the DNSUpdateRecord

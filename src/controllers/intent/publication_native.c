@@ -146,6 +146,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     struct text subdomain = subdomain_of(native->name, zone);
     const char *registry = native_registry(reconcile->arena, record->spec, zone);
     struct text spec = object_spec(record->object);
+    uint32_t min_ttl_s = native_min_ttl_s(record->spec);
     native->receipt = snapshot_receipt(reconcile->in, registry, type, zone, subdomain);
     *decision_add_claim(reconcile->out, reconcile->arena) = (struct claim_want){
         .backend = native_backend_name(reconcile->arena, record->written.namespace_,
@@ -160,7 +161,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
         .set = {.type = type,
                 .domain = zone,
                 .subdomain = subdomain,
-                .ttl_s = (uint32_t)native->ttl_s,
+                .ttl_s = native->ttl_s > min_ttl_s ? (uint32_t)native->ttl_s : min_ttl_s,
                 .values = native->targets,
                 .value_count = native->target_count,
                 .priority = -1},

@@ -547,6 +547,28 @@ static void a_dry_run_sends_no_native_name(void **state)
     assert_string_equal(state_of_dig(), "Terminated");
 }
 
+static void a_native_name_has_the_least_ttl_at_least(void **state)
+{
+    static const struct {
+        const char *parameters;
+        uint32_t ttl_s;
+    } rows[] = {
+        {"", 300},
+        {",'rfc2136-min-ttl':'5m0.9s'", 300},
+        {",'rfc2136-min-ttl':'301s'", 301},
+        {",'rfc2136-min-ttl':'1d'", 86400},
+        {",'rfc2136-min-ttl':'90000d'", INT32_MAX},
+    };
+    (void)state;
+    put_usual();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        put_record(rows[i].parameters, ",'engine':'native'");
+        reconcile_site("dig");
+        assert_int_equal(site.decision.claim_count, 1);
+        assert_int_equal(site.decision.claims[0].set.ttl_s, rows[i].ttl_s);
+    }
+}
+
 static void a_native_name_outside_of_the_zones_is_told(void **state)
 {
     (void)state;
@@ -587,6 +609,7 @@ int main(void)
         SITE(a_native_claim_waits_until_external_dns_has_ended),
         SITE(without_the_cloud_a_native_name_stays),
         SITE(a_dry_run_sends_no_native_name),
+        SITE(a_native_name_has_the_least_ttl_at_least),
         SITE(a_native_name_outside_of_the_zones_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
