@@ -56,6 +56,7 @@ static struct bufferevent *on_accepted(struct event_base *base, void *context)
     exchange->stream = stream;
     exchange->tls = server->tls ? bufferevent_openssl_get_ssl(stream) : NULL;
     exchange->phase = server->options.is_tls && !server->tls ? PHASE_LEFT : PHASE_IDLE;
+    exchange->idle_since_ms = loop_mono_ms(server->loop);
     list_prepend(&server->exchanges, exchange);
     server->count++;
     event_active(server->tidy, EV_TIMEOUT, 1);
@@ -80,7 +81,6 @@ static void adopt(struct http_exchange *exchange)
     bufferevent_setwatermark(exchange->stream, EV_READ, 0,
                              server->options.max_body_octets + 2 * server->options.max_head_octets);
     http_guard_watch(exchange);
-    exchange->idle_since_ms = loop_mono_ms(server->loop);
     http_guard_set(exchange, exchange->idle_since_ms, server->options.head_timeout_ms);
 }
 

@@ -784,6 +784,23 @@ static void the_oldest_idle_connection_makes_room(void **state)
     client_close(&fresh);
 }
 
+// All are accepted in one pass of the loop, which takes longer than the clock's millisecond.
+static void the_newest_of_a_burst_keeps_its_place(void **state)
+{
+    struct story *story = *state;
+    struct client burst[100], fresh;
+    story->options.max_connections = 4;
+    start(story);
+    for (size_t i = 0; i < COUNT_OF(burst); i++)
+        client_open(&burst[i], story);
+    client_open(&fresh, story);
+    client_send(&fresh, "GET /in HTTP/1.1\r\n\r\n");
+    await(&fresh, "[GET /in 0 ]");
+    client_close(&fresh);
+    for (size_t i = 0; i < COUNT_OF(burst); i++)
+        client_close(&burst[i]);
+}
+
 static void half_requests_keep_nobody_out(void **state)
 {
     struct story *story = *state;
@@ -1101,6 +1118,7 @@ int main(void)
         TEST(a_client_that_does_not_read_is_cut),
         TEST(an_answer_may_take_its_time),
         TEST(the_oldest_idle_connection_makes_room),
+        TEST(the_newest_of_a_burst_keeps_its_place),
         TEST(half_requests_keep_nobody_out),
         TEST(of_halves_that_are_too_much_together_the_largest_goes),
         TEST(what_is_answered_is_held_no_more),
