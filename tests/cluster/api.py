@@ -8,7 +8,7 @@ import urllib.parse
 
 import yaml
 
-from harness import GROUP, LOOPBACK, Reply, wait_until
+from harness import LOOPBACK, Reply, wait_until
 
 CORE = "/api/v1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -48,12 +48,6 @@ def add_kind(crd):
     KINDS[spec["names"]["kind"]] = (f"/apis/{spec['group']}/{version}", spec["names"]["plural"],
                                     spec["scope"] == "Namespaced")
     return spec["names"]["kind"]
-
-
-def own_kinds():
-    """Those of our group that live in namespaces."""
-    return [kind for kind, (base, _, is_namespaced) in KINDS.items()
-            if base.startswith(f"/apis/{GROUP}/") and is_namespaced]
 
 
 def path(kind, namespace=None, name=None, sub=None, **query):

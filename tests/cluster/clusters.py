@@ -417,12 +417,22 @@ class Cluster:
         code, _, errors = self.kubectl("apply", "--server-side", "--validate=strict", "-f", "-",
                                        stdin=text)
         assert code == 0, errors
-        documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
-        for document in documents:
+        for document in yaml.load_all(text, Loader=yaml.CSafeLoader):
             self.wait_established(document["metadata"]["name"])
-        self.installed = [api.add_kind(document) for document in documents]
+            kind = api.add_kind(document)
+            if kind not in self.installed:
+                self.installed.append(kind)
         self.wait_storage()
         return self
+
+    def remove_crds(self, *words):
+        """Those that install_crds() with the same words installed, and their objects with them."""
+        code, text, errors = harness.run("manifests", "--crd", *words)
+        assert code == 0, errors
+        code, _, errors = self.kubectl("delete", "-f", "-", stdin=text)
+        assert code == 0, errors
+        for document in yaml.load_all(text, Loader=yaml.CSafeLoader):
+            self.installed.remove(document["spec"]["names"]["kind"])
 
     def wait_established(self, name):
         """For the first 2 s the server holds a create back."""
@@ -444,7 +454,7 @@ class Cluster:
 
     def remove_namespace(self, name):
         """Does not wait; finalizers of ours hold nothing up."""
-        for kind in api.own_kinds():
+        for kind in self.installed:
             for item in self.api.list(kind, name):
                 if item["metadata"].get("finalizers"):
                     self.api.merge(kind, item["metadata"]["name"], name,

@@ -36,17 +36,8 @@ def server(*zones, upstreams, **more):
 @contextlib.contextmanager
 def with_kind(cluster):
     """While this lasts, the cluster has DNS objects; after that `dns` names nothing again."""
-    code, text, errors = harness.run("manifests", "--crd", "--controllers", "clusterdns")
-    assert code == 0, errors
-    code, _, errors = cluster.kubectl("apply", "--server-side", "--validate=strict", "-f", "-",
-                                      stdin=text)
-    assert code == 0, errors
-    for document in api.yaml.load_all(text, Loader=api.yaml.CSafeLoader):
-        cluster.wait_established(document["metadata"]["name"])
-        api.add_kind(document)
-    yield cluster
-    code, _, errors = cluster.kubectl("delete", "-f", "-", stdin=text)
-    assert code == 0, errors
+    yield cluster.install_crds("--controllers", "clusterdns")
+    cluster.remove_crds("--controllers", "clusterdns")
 
 
 def deployment(image, replicas, is_importing):

@@ -129,15 +129,8 @@ def answers(server, name, kind):
 
 
 def install_kinds(cluster):
-    """Those of `signpost manifests --controllers intent`, and external-dns's; returns their names."""
-    code, text, errors = harness.run("manifests", "--crd", "--controllers", "intent")
-    assert code == 0, errors
-    code, _, errors = cluster.kubectl("apply", "--server-side", "--validate=strict", "-f", "-",
-                                      stdin=text)
-    assert code == 0, errors
+    """Those of `signpost manifests --controllers intent`, and external-dns's."""
     cluster.api.apply(CRD)
-    added = []
-    for document in [CRD, *api.yaml.load_all(text, Loader=api.yaml.CSafeLoader)]:
-        cluster.wait_established(document["metadata"]["name"])
-        added.append(api.add_kind(document))
-    return added
+    cluster.wait_established(CRD["metadata"]["name"])
+    api.add_kind(CRD)
+    return cluster.install_crds("--controllers", "intent")

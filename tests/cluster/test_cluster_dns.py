@@ -101,17 +101,8 @@ class Site:
 
 @pytest.fixture(scope="module", name="dns_kind")
 def with_kind(cluster):
-    code, text, errors = harness.run("manifests", "--crd", "--controllers", "clusterdns")
-    assert code == 0, errors
-    code, _, errors = cluster.kubectl("apply", "--server-side", "--validate=strict", "-f", "-",
-                                      stdin=text)
-    assert code == 0, errors
-    for document in api.yaml.load_all(text, Loader=api.yaml.CSafeLoader):
-        cluster.wait_established(document["metadata"]["name"])
-        api.add_kind(document)
-    yield cluster
-    code, _, errors = cluster.kubectl("delete", "-f", "-", stdin=text) # `dns` names nothing again
-    assert code == 0, errors
+    yield cluster.install_crds("--controllers", "clusterdns")
+    cluster.remove_crds("--controllers", "clusterdns") # `dns` names nothing again
 
 
 @pytest.fixture

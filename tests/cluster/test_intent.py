@@ -14,10 +14,7 @@ from intent_site import (IMAGE, NEWER, OLDER, SLOW_S, Site, answers, install_kin
 
 @pytest.fixture(scope="module", name="intent_kinds")
 def with_kinds(cluster):
-    added = install_kinds(cluster)
-    yield cluster
-    for kind in added: # other clusters do not have them
-        del api.KINDS[kind]
+    return install_kinds(cluster)
 
 
 @pytest.fixture

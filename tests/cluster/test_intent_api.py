@@ -43,17 +43,7 @@ class Api:
 
 @pytest.fixture(scope="module", name="intent_kinds")
 def with_kinds(cluster):
-    code, text, errors = harness.run("manifests", "--crd", "--controllers", "intent")
-    assert code == 0, errors
-    code, _, errors = cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
-    assert code == 0, errors
-    added = []
-    for document in api.yaml.load_all(text, Loader=api.yaml.CSafeLoader):
-        cluster.wait_established(document["metadata"]["name"])
-        added.append(api.add_kind(document))
-    yield
-    for kind in added:  # other clusters do not have them
-        del api.KINDS[kind]
+    return cluster.install_crds("--controllers", "intent")
 
 
 @pytest.fixture
