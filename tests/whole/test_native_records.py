@@ -1,0 +1,79 @@
+"""Many native records on a folder: one process carries the names of all to a real name server."""
+
+import pathlib
+
+import pytest
+import yaml
+
+import harness
+from harness import GROUP, SIGNPOST, wait_until
+
+RECORDS = 20
+
+
+def of(kind, name, namespace=None, **spec):
+    meta = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": f"{GROUP}/v1alpha1", "kind": kind, "metadata": meta, "spec": spec}
+
+
+def record(server, number):
+    """Takes the names below its own domain alone."""
+    return of("DNSUpdateRecord", f"record-{number}", "shop", provider="rfc2136", engine="native",
+              secretRefs=[{"target": "rfc2136-tsig-secret", "name": "tsig", "key": "key"}],
+              **{"external-dns-parameters": {
+                  "rfc2136-host": harness.LOOPBACK, "rfc2136-port": server.port,
+                  "rfc2136-zone": server.zone, "rfc2136-tsig-keyname": "signpost",
+                  "rfc2136-tsig-secret-alg": "hmac-sha256",
+                  "domain-filter": f"d{number}.{server.zone}"}})
+
+
+def publication(server, number):
+    place = {"compositeApp": f"app-{number}", "version": "v1", "deploymentIntentGroup": "group"}
+    cloud = of("LogicalCloud", f"cloud-{number}", "shop",
+               clusterReferences=[{"name": "one", "clusterProvider": "vendor", "cluster": "edge"}],
+               kvPairs=[{"name": "dns-update-record-list", "kv": [{"one": f"record-{number}"}]}])
+    intent = of("TrafficGroupIntent", f"app-{number}", "shop", **place,
+                inbound=[{"name": "in", "app": "app", "appLabel": "app=app", "serviceName": "web",
+                          "port": 443, "protocol": "TCP", "externalSupport": True,
+                          "externalName": f"www.d{number}.{server.zone}"}])
+    return [cloud, intent, of("DNSPublication", f"app-{number}", "shop", **place,
+                              logicalCloud=f"cloud-{number}", desired="Instantiated")]
+
+
+@pytest.fixture
+def folder(tmp_path, name_server):
+    """A project with as many records as there are, and a publication of one name for each."""
+    manifests = [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tsig", "namespace": "shop"},
+         "stringData": {"key": name_server.secret}},
+        of("EdgeCluster", "vendor.edge", provider="vendor", cluster="edge",
+           kvPairs=[{"name": "addresses", "kv": [{"dnsPublicAddress": "198.51.100.7"}]}])]
+    for number in range(RECORDS):
+        manifests += [record(name_server, number), *publication(name_server, number)]
+    path = tmp_path / "manifests"
+    path.mkdir()
+    (path / "all.yaml").write_text(yaml.safe_dump_all(manifests))
+    (path / "all.yaml").chmod(0o600)
+    return path
+
+
+def answers(server):
+    return [server.ask(f"www.d{number}", "A") for number in range(RECORDS)]
+
+
+def children_of(pid):
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def test_twenty_records_are_one_process(folder, name_server, programs):
+    program = programs.start("signpost", [
+        SIGNPOST, "run", "--dir", folder, "--controllers", "intent", "--intent-listen",
+        f"{harness.LOOPBACK}:{harness.free_port()}", "--metrics-bind-address", "0",
+        "--health-probe-bind-address", "0"])
+    wait_until(lambda: all(found == {"198.51.100.7"} for found in answers(name_server)),
+               lambda: f"all names are there: {answers(name_server)}", 60, [program])
+    assert children_of(program.process.pid) == []
+    text = (folder / "all.yaml").read_text()
+    (folder / "all.yaml").write_text(text.replace("desired: Instantiated", "desired: Terminated"))
+    wait_until(lambda: not any(answers(name_server)),
+               lambda: f"all names are gone: {answers(name_server)}", 60, [program])
