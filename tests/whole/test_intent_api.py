@@ -6,6 +6,7 @@ import http.client
 import json
 import random
 import socket
+import threading
 import ssl
 
 import pytest
@@ -343,16 +344,17 @@ def test_entity_tags_guard_writes(shop):
 
 def test_of_writes_at_once_none_is_lost(shop):
     path = f"{CLOUDS}/cloud/kv-pairs"
+    before = {item["metadata"]["name"] for item in shop.get(path).json}
+    names = {f"set-{number}" for number in range(40)}
+    gate = threading.Barrier(len(names))
 
-    def post(number):
-        return [shop.post(path, f"set-{number}-{at}", {"kv": [{"a": "b"}]}).status
-                for at in range(5)]
+    def post(name):
+        gate.wait()
+        return shop.post(path, name, {"kv": [{"a": "b"}]}).status
 
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        found = [status for statuses in pool.map(post, range(4)) for status in statuses]
-    made = [item["metadata"]["name"] for item in shop.get(path).json]
-    assert found.count(201) == len(made) - 1
-    assert set(found) <= {201, 409} and found.count(201) >= 10
+    with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+        assert set(pool.map(post, names)) == {201}
+    assert {item["metadata"]["name"] for item in shop.get(path).json} == before | names
 
 
 def test_what_is_used_stays(shop):

@@ -130,8 +130,8 @@ void call_answer_store(struct call *call, const struct error *error)
     struct text_lines lines = {.arena = call->arena};
     text_lines_add(&lines, "%s", error->text);
     if (error->fault == FAULT_RACE)
-        call_answer_text(call, 409, "Somebody else has changed it in between: read it again",
-                         &lines);
+        call_answer_text(call, 503, "Others change it all the time: nothing was written, try again",
+                         NULL);
     else if (error->fault == FAULT_SPEC && error->status == 422)
         call_answer_text(call, 409, "The store does not take it", &lines);
     else

@@ -8,7 +8,13 @@
 
 // Inside this folder: one request from its arrival to its answer.
 
-enum { CALL_WRITES_MAX = 3, CALL_DEADLINE_MS = 20000 };
+enum { CALL_WRITES_MAX = 3, CALL_DEADLINE_MS = 20000, CALL_TRIES_MAX = 5 };
+
+enum call_turn {
+    CALL_DECIDES, // it has written nothing
+    CALL_WAITS,   // another one writes an object that it wants to write
+    CALL_WRITES,
+};
 
 struct call_write {
     struct object_ref_key key;
@@ -27,8 +33,9 @@ struct call {
     struct route route;
     struct body_faults faults;
     const char *method;
+    enum call_turn turn;
     unsigned tries;
-    struct loop_timer again;
+    struct loop_timer again; // serves it again
     bool is_judged;
     bool is_counted;
     // What is written, one after another, and how that is answered.
@@ -60,6 +67,10 @@ const char *call_header(const struct call *call, const char *name); // NULL: non
 
 void call_end(struct call *call, int status); // counts it and frees it
 const struct intent_api_options *call_options(const struct call *call);
+// Takes the turn to write the objects of call->writes; false: another call has it. Then this one is
+// served again when that one has ended, as what it has read may not be true any more.
+bool call_take_turn(struct call *call);
+void call_serve_again(struct call *call, int64_t after_ms);
 
 // ---- show.c -------------------------------------------------------------------------------------
 
@@ -82,7 +93,6 @@ void call_act(struct call *call);
 // ---- carry_out.c --------------------------------------------------------------------------------
 
 // Writes what stands in call->writes, then answers with call->status. A state that has changed in
-// between is read afresh, ten times at most (call_serve).
+// between is read afresh, CALL_TRIES_MAX times at most.
 void call_carry_out(struct call *call);
 void call_release_writes(struct call *call); // lets go of the states that were seen
-void call_serve(struct call *call);          // of intent_api.c: from the route on

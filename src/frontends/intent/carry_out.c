@@ -1,9 +1,11 @@
+#include "base/backoff.h"
 #include "frontends/intent/body_secrets.h"
 #include "frontends/intent/call.h"
 
 // Carries out what a request comes to: its writes in their order, then the answer.
 
-enum { TRIES_MAX = 10, AGAIN_MS = 20 };
+// Another replica or a controller has written first; this is long enough for the watch to tell.
+enum { AGAIN_MS = 20, AGAIN_MAX_MS = 1000 };
 
 static void write_next(struct call *call);
 
@@ -75,21 +77,13 @@ static void finish(struct call *call)
 
 // ---- failures -----------------------------------------------------------------------------------
 
-static void serve_again(void *context)
-{
-    struct call *call = context;
-    call_release_writes(call);
-    arena_reset(call->arena);
-    call_serve(call);
-}
-
 static bool try_again(struct call *call, const struct error *error)
 {
-    if (error->fault != FAULT_RACE || call->tries >= TRIES_MAX || !call->exchange)
+    if (error->fault != FAULT_RACE || call->tries >= CALL_TRIES_MAX || !call->exchange)
         return false;
-    call->tries++;
-    call->again = (struct loop_timer){.call = serve_again, .context = call};
-    loop_timer_set(call_options(call)->world->loop, &call->again, AGAIN_MS * call->tries);
+    int64_t wait_ms = backoff_ms(AGAIN_MS, AGAIN_MAX_MS, ++call->tries);
+    struct random *random = call_options(call)->world->random;
+    call_serve_again(call, wait_ms + (int64_t)random_below(random, (uint64_t)wait_ms));
     return true;
 }
 
@@ -173,6 +167,6 @@ void call_carry_out(struct call *call)
         show_writes(call);
     else if (!call->write_count)
         finish(call);
-    else
+    else if (call_take_turn(call))
         write_next(call);
 }

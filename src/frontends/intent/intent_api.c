@@ -22,15 +22,80 @@ const struct intent_api_options *call_options(const struct call *call)
     return &call->api->options;
 }
 
+static void call_serve(struct call *call);
+
+// ---- one writer of an object at a time ----------------------------------------------------------
+
+static bool is_same_object(const struct object_ref_key *a, const struct object_ref_key *b)
+{
+    return a->kind == b->kind && text_equal(a->name, b->name) &&
+           text_equal(a->namespace_, b->namespace_);
+}
+
+static bool writes_same(const struct call *a, const struct call *b)
+{
+    for (size_t i = 0; i < a->write_count; i++)
+        for (size_t at = 0; at < b->write_count; at++)
+            if (is_same_object(&a->writes[i].key, &b->writes[at].key))
+                return true;
+    return false;
+}
+
+static bool has_writer(const struct call *call)
+{
+    list_each (at, &call->api->calls)
+        if (at != call && at->turn == CALL_WRITES && writes_same(at, call))
+            return true;
+    return false;
+}
+
+bool call_take_turn(struct call *call)
+{
+    call->turn = has_writer(call) ? CALL_WAITS : CALL_WRITES;
+    return call->turn == CALL_WRITES;
+}
+
+static void serve_again(void *context)
+{
+    struct call *call = context;
+    if (!call->exchange) {
+        call_end(call, 0);
+        return;
+    }
+    call->turn = CALL_DECIDES;
+    call_release_writes(call);
+    arena_reset(call->arena);
+    call_serve(call);
+}
+
+void call_serve_again(struct call *call, int64_t after_ms)
+{
+    call->again = (struct loop_timer){.call = serve_again, .context = call};
+    loop_timer_set(call->api->options.world->loop, &call->again, after_ms);
+}
+
+// The turn is theirs from now on, so that none who comes later goes before them.
+static void serve_waiting(struct intent_api *api)
+{
+    list_each (at, &api->calls) {
+        if (at->turn == CALL_WAITS && !has_writer(at)) {
+            at->turn = CALL_WRITES;
+            call_serve_again(at, 0);
+        }
+    }
+}
+
 // ---- the life of a request ----------------------------------------------------------------------
 
 static void call_free(struct call *call)
 {
-    loop_timer_cancel(call->api->options.world->loop, &call->again);
+    struct intent_api *api = call->api;
+    loop_timer_cancel(api->options.world->loop, &call->again);
     call_release_writes(call);
-    list_remove(&call->api->calls, call);
+    list_remove(&api->calls, call);
     arena_free(call->arena);
     free(call);
+    serve_waiting(api);
 }
 
 static void log_answer(const struct call *call, int status)
@@ -102,13 +167,9 @@ static bool read_route(struct call *call)
     return true;
 }
 
-void call_serve(struct call *call)
+static void call_serve(struct call *call)
 {
     struct text_lines lines = {.arena = call->arena};
-    if (!call->exchange) {
-        call_end(call, 0);
-        return;
-    }
     if (!read_route(call))
         return;
     if (call->route.action != ROUTE_OPENAPI && !engine_is_synced(call->api->options.engine)) {
