@@ -85,6 +85,8 @@ void http_guard_let_go(struct http_exchange *exchange);
 void http_guard_begin(struct http_exchange *exchange);
 // Replaces the page that evhttp made for a request in PHASE_REFUSED.
 void http_guard_refuse(struct http_exchange *exchange);
+// Answers 503 at any time before the handler has a request; false: TLS is not that far.
+bool http_guard_turn_away(struct http_exchange *exchange);
 
 void http_exchange_cut(struct http_exchange *exchange); // frees it
 // The same as soon as evhttp is through with it, if evhttp does not close it by itself: after a

@@ -211,7 +211,8 @@ struct refusal {
 static const struct refusal refusals[] = {
     {400, "bad request"},           {413, "body too large"},
     {414, "request line too long"}, {417, "expectation not supported"},
-    {431, "header too large"},      {501, "method not supported"},
+    {431, "header too large"},      {503, "too many connections"},
+    {501, "method not supported"},
 };
 
 // To evhttp a head that is too long is one like any other that it cannot read.
@@ -246,12 +247,11 @@ static void drop_output(const struct http_exchange *exchange)
         evbuffer_freeze(output, 1);
 }
 
-// Nothing of evhttp's page has been written yet: that takes a turn of the loop.
-void http_guard_refuse(struct http_exchange *exchange)
+// evhttp does nothing for the connection any more.
+static void reject(struct http_exchange *exchange, int64_t status)
 {
     AUTO_BUFFER body = {0};
     struct evbuffer *output = bufferevent_get_output(exchange->stream);
-    int64_t status = refused_status(exchange);
     // The last is for unknown methods, which evhttp gives the status 0.
     const struct refusal *refusal = &refusals[COUNT_OF(refusals) - 1];
     for (size_t i = 0; i < COUNT_OF(refusals); i++) {
@@ -273,4 +273,19 @@ void http_guard_refuse(struct http_exchange *exchange)
     drop_input(exchange->stream, NULL);
     http_guard_set(exchange, loop_mono_ms(exchange->server->loop),
                    exchange->server->options.body_timeout_ms);
+}
+
+// Nothing of evhttp's page has been written yet: that takes a turn of the loop.
+void http_guard_refuse(struct http_exchange *exchange)
+{
+    reject(exchange, refused_status(exchange));
+}
+
+bool http_guard_turn_away(struct http_exchange *exchange)
+{
+    if (exchange->tls && !SSL_is_init_finished(exchange->tls))
+        return false;
+    exchange->phase = PHASE_REFUSED;
+    reject(exchange, 503);
+    return true;
 }

@@ -87,15 +87,27 @@ static void adopt(struct http_exchange *exchange)
 // Half a request is no claim to a place: else whoever sends many of them keeps all others out.
 static bool waits_for_client(const struct http_exchange *exchange)
 {
-    return exchange->phase <= PHASE_BODY || exchange->phase == PHASE_LINGERS;
+    return exchange->phase <= PHASE_BODY;
 }
 
-static struct http_exchange *find_oldest_waiting(struct http_server *server)
+// Its last page is written, or nearly.
+static bool is_leaving(const struct http_exchange *exchange)
+{
+    return exchange->phase == PHASE_REJECTED || exchange->phase == PHASE_LINGERS;
+}
+
+static bool is_between_requests(const struct http_exchange *exchange)
+{
+    return exchange->phase == PHASE_IDLE && exchange->deadline_ms == 0;
+}
+
+static struct http_exchange *find_oldest(struct http_server *server,
+                                         bool (*is_one)(const struct http_exchange *exchange))
 {
     struct http_exchange *oldest = NULL;
     list_each (at, &server->exchanges) {
         // Newer ones stand further ahead, so that the last of equals is the oldest.
-        if (waits_for_client(at) && (!oldest || at->idle_since_ms <= oldest->idle_since_ms))
+        if (is_one(at) && (!oldest || at->idle_since_ms <= oldest->idle_since_ms))
             oldest = at;
     }
     return oldest;
@@ -111,11 +123,27 @@ static struct http_exchange *find_largest_waiting(struct http_server *server)
     return largest;
 }
 
+// Whoever kept a connection for later finds it closed, as he would after a while; whoever has yet
+// to be answered for the first time is told.
+static bool turn_away(struct http_exchange *exchange)
+{
+    if (!is_between_requests(exchange) && http_guard_turn_away(exchange))
+        return true;
+    http_exchange_cut(exchange);
+    return false;
+}
+
 static void make_room(struct http_server *server)
 {
     struct http_exchange *one;
-    while (server->count > server->options.max_connections && (one = find_oldest_waiting(server)))
-        http_exchange_cut(one);
+    size_t leaving = 0;
+    list_each (at, &server->exchanges)
+        leaving += is_leaving(at);
+    while (server->count - leaving > server->options.max_connections &&
+           (one = find_oldest(server, waits_for_client)))
+        leaving += turn_away(one);
+    for (; leaving > server->options.max_connections; leaving--)
+        http_exchange_cut(find_oldest(server, is_leaving));
     while (server->held_octets > server->options.max_held_octets &&
            (one = find_largest_waiting(server)))
         http_exchange_cut(one);
@@ -125,8 +153,7 @@ static void make_room(struct http_server *server)
 static bool is_over(const struct http_exchange *exchange)
 {
     return exchange->phase == PHASE_LEFT ||
-           (exchange->server->is_draining && exchange->phase == PHASE_IDLE &&
-            exchange->deadline_ms == 0);
+           (exchange->server->is_draining && is_between_requests(exchange));
 }
 
 // What must not happen while evhttp is at work on a connection.
@@ -150,7 +177,9 @@ static void on_short(evutil_socket_t fd, short what, void *context)
 {
     struct http_server *server = context;
     (void)fd, (void)what;
-    struct http_exchange *oldest = find_oldest_waiting(server);
+    struct http_exchange *oldest = find_oldest(server, is_leaving);
+    if (!oldest)
+        oldest = find_oldest(server, waits_for_client);
     // What was just accepted may have sent a request that is not read yet.
     int64_t since_ms = loop_mono_ms(server->loop) - ACCEPT_PAUSE_MS;
     if (oldest && oldest->connection && oldest->idle_since_ms <= since_ms)

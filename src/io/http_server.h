@@ -12,8 +12,10 @@
 
 // HTTP/1.1 server on libevent's evhttp, with the caps that evhttp lacks: 16 KiB of head, a body
 // limit, 10 s for a complete head and 30 s for a complete body (both configurable), at most
-// max_connections (the one whose client has been waited for longest goes), at most max_held_octets
-// of requests, TCP_NODELAY. One handler gets every complete request.
+// max_connections, at most max_held_octets of requests, TCP_NODELAY. One handler gets every
+// complete request. Of too many connections that one goes whose client has been waited for longest:
+// between two requests without a word, else with 503, for which as many connections are there
+// besides.
 
 struct http_exchange; // one request waiting for its reply
 
@@ -35,7 +37,7 @@ struct http_server_options {
     // The client went away before the answer: forget the exchange, http_answer must not follow.
     void (*gone)(void *context, struct http_exchange *exchange);
     // Writes the body (of refusal_type; NULL: application/json) of a reply that the server itself
-    // makes: 400, 413, 414, 417, 431, 501; `text` says why. Only the exchange's peer is known.
+    // makes: 400, 413, 414, 417, 431, 501, 503; `text` says why. Only the exchange's peer is known.
     // NULL: the text, in plain.
     void (*write_refusal)(void *context, const struct http_exchange *exchange, int status,
                           const char *text, struct buffer *out);

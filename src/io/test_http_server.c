@@ -784,6 +784,56 @@ static void the_oldest_idle_connection_makes_room(void **state)
     client_close(&fresh);
 }
 
+static void while_all_are_busy_a_new_one_is_told_so(void **state)
+{
+    struct story *story = *state;
+    struct client busy[2], fresh;
+    story->options.max_connections = 2;
+    start(story);
+    for (size_t i = 0; i < COUNT_OF(busy); i++) {
+        client_open(&busy[i], story);
+        client_send(&busy[i], "GET /hold HTTP/1.1\r\n\r\n");
+        wait_ms(story, 2);
+    }
+    client_open(&fresh, story);
+    client_send(&fresh, "GET /in HTTP/1.1\r\n\r\n");
+    await(&fresh, "HTTP/1.1 503 too many connections\r\n");
+    await_end(&fresh);
+    for (size_t i = 0; i < COUNT_OF(busy); i++) {
+        http_answer(story->held[i], 200, NULL, TEXT("held"), NULL, 0);
+        await(&busy[i], "held");
+        client_close(&busy[i]);
+    }
+    client_close(&fresh);
+}
+
+// A server that has closed its end for good answers what comes with a reset.
+static bool is_cut(struct client *client)
+{
+    send(client->fd, "x", 1, MSG_NOSIGNAL);
+    wait_ms(client->story, 2);
+    return send(client->fd, "x", 1, MSG_NOSIGNAL) < 0;
+}
+
+static void as_many_as_are_served_are_told_that_they_are_not(void **state)
+{
+    struct story *story = *state;
+    struct client idle[8];
+    story->options.max_connections = 2;
+    start(story);
+    for (size_t i = 0; i < COUNT_OF(idle); i++) {
+        client_open(&idle[i], story);
+        wait_ms(story, 2);
+    }
+    for (size_t i = 0; i < 6; i++)
+        await_end(&idle[i]);
+    assert_true(is_cut(&idle[0]) && is_cut(&idle[3]));
+    assert_non_null(strstr(idle[4].input.at, "HTTP/1.1 503 "));
+    assert_false(idle[6].is_closed || idle[7].is_closed);
+    for (size_t i = 0; i < COUNT_OF(idle); i++)
+        client_close(&idle[i]);
+}
+
 // All are accepted in one pass of the loop, which takes longer than the clock's millisecond.
 static void the_newest_of_a_burst_keeps_its_place(void **state)
 {
@@ -821,6 +871,8 @@ static void half_requests_keep_nobody_out(void **state)
         client_open(&fresh, story);
         client_send(&fresh, "GET /in HTTP/1.1\r\n\r\n");
         await_end(&first);
+        assert_non_null(strstr(first.input.at, "HTTP/1.1 503 "));
+        assert_non_null(strstr(first.input.at, "too many connections"));
         await(&fresh, "[GET /in 0 ]");
         assert_false(second.is_closed);
         client_close(&first);
@@ -1118,6 +1170,8 @@ int main(void)
         TEST(a_client_that_does_not_read_is_cut),
         TEST(an_answer_may_take_its_time),
         TEST(the_oldest_idle_connection_makes_room),
+        TEST(while_all_are_busy_a_new_one_is_told_so),
+        TEST(as_many_as_are_served_are_told_that_they_are_not),
         TEST(the_newest_of_a_burst_keeps_its_place),
         TEST(half_requests_keep_nobody_out),
         TEST(of_halves_that_are_too_much_together_the_largest_goes),

@@ -339,6 +339,11 @@ def fetch(port, path):
         return 0, ""
 
 
+def resident_kb(program):
+    text = pathlib.Path(f"/proc/{program.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", text)[1])
+
+
 def metric(port, name, **labels):
     """Sum of the samples that carry these labels."""
     total = 0.0

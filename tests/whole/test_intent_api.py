@@ -5,9 +5,10 @@ import concurrent.futures
 import http.client
 import json
 import random
+import resource
 import socket
-import threading
 import ssl
+import threading
 
 import pytest
 
@@ -564,6 +565,36 @@ def test_slow_and_many_clients_keep_nobody_out(api):
     assert api.get("/v2/projects/shop").status == 200
     for link in links:
         link.close()
+
+
+@pytest.fixture
+def many_descriptors():
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_ten_thousand_connections_cost_little_and_keep_nobody_out(api, many_descriptors):
+    """Of 256 that are served, and as many that are told 503, each has sent nothing, half a head, or
+    half a body of 10 kB."""
+    body = b"POST /v2/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n{" + b" " * 10000
+    octets = [b"", b"GET /v2/projects HTTP/1.1\r\nHost: ", body]
+    api.created("/v2/projects", "shop")
+    before = harness.resident_kb(api.site.program)
+    links = []
+    for number in range(10_000):
+        links.append(socket.create_connection((LOOPBACK, api.port)))
+        links[-1].sendall(octets[number % len(octets)])
+        if number % 500 == 0:
+            assert api.get("/v2/projects/shop").status == 200
+    assert harness.resident_kb(api.site.program) - before < 16 * 1024
+    told = links[0].recv(4096)
+    assert told.startswith(b"HTTP/1.1 503 ")
+    assert told.endswith(b"at most 256 connections are served at once: try again\n")
+    for link in links:
+        link.close()
+    api.created("/v2/projects", "other")
 
 
 def test_requests_are_counted(shop):

@@ -2,8 +2,6 @@
 by strangers that ask without end."""
 
 import contextlib
-import pathlib
-import re
 import socket
 import threading
 import time
@@ -40,11 +38,6 @@ def farm(tmp_path_factory):
     made.start()
     yield made
     programs.end()
-
-
-def resident_kb(program):
-    text = pathlib.Path(f"/proc/{program.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", text)[1])
 
 
 # ---- readers that stall -------------------------------------------------------------------------
@@ -198,7 +191,7 @@ def test_a_flood_of_a_stranger_is_refused_at_bounded_cost_and_delays_nobody(farm
             server.start()
     farm.wait_published(30)
     counted, lines = refused(farm), farm.log_count("request to the primary refused")
-    memory = resident_kb(farm.program)
+    memory = harness.resident_kb(farm.program)
     with Flood(farm.port) as flood:
         for text in ("three", "four"):
             farm.write("mark.yaml", record_text("mark", "TXT", text))
@@ -213,7 +206,7 @@ def test_a_flood_of_a_stranger_is_refused_at_bounded_cost_and_delays_nobody(farm
                    for answer in flood.answers)
     assert 0 < refused(farm) - counted <= most
     assert farm.log_count("request to the primary refused") - lines < 20
-    assert resident_kb(farm.program) - memory < 8 * 1024
+    assert harness.resident_kb(farm.program) - memory < 8 * 1024
 
 
 def count_stranger_connections(farm):

@@ -297,6 +297,9 @@ static void write_refusal(void *context, const struct http_exchange *exchange, i
     intent_counts_add(api->counts, NULL, status);
     if (status == 413)
         buffer_printf(out, "a body has at most %zu octets\n", api->options.max_body_octets);
+    else if (status == 503)
+        buffer_printf(out, "at most %d connections are served at once: try again\n",
+                      CONNECTIONS_MAX);
     else
         buffer_printf(out, "%s\n", text);
 }
