@@ -72,6 +72,7 @@ struct record_view {
     const struct record_user *users; // by project and coordinates
     size_t user_count;
     size_t listed; // publications whose logical cloud or clusters list it, wanted or not
+    const struct object *lister; // one of those; NULL: there is none
     // Another record that has the same effective owner id and is older; NULL: none.
     const struct object *owner_holder;
 };

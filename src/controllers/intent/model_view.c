@@ -89,6 +89,8 @@ static void add_users(struct model_reader *reader, const struct plan *plan,
             !text_equal(object_namespace(used->object), object_namespace(record)))
             continue;
         out->listed += used->is_listed;
+        if (used->is_listed)
+            out->lister = plan->publication;
         if (used->names || used->is_draining || used->is_written)
             users[out->user_count++] = make_user(reader, plan, used);
     }

@@ -52,10 +52,16 @@ static bool has_condition(const struct update_record_status *status, const char 
     return found && found->status == wanted;
 }
 
+// One that is deleted stays as long as somebody lists it, if our finalizer keeps it.
+static bool is_going(const struct object *record)
+{
+    return record->deleted_s && !record->has_finalizer;
+}
+
 // A record that moves to another place, or is going, is left by all.
 static bool is_usable(const struct resolved_record *record)
 {
-    return !record->fault && !record->object->deleted_s &&
+    return !record->fault && !is_going(record->object) &&
            !has_condition(record->status, "Moving", CONDITION_TRUE);
 }
 

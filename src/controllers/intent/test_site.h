@@ -12,6 +12,7 @@
 #include "controllers/intent/intent_controller.h"
 #include "controllers/intent/model.h"
 #include "controllers/intent/publication.h"
+#include "controllers/intent/update_record.h"
 #include "dns/record.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
@@ -110,14 +111,19 @@ static inline bool is_of_model(const struct kind *kind)
     return false;
 }
 
+static inline const char *finalizer_of(const struct kind *kind)
+{
+    return kind == &dnspublication_kind    ? INTENT_PUBLICATION_FINALIZER
+           : kind == &dnsupdaterecord_kind ? UPDATE_RECORD_FINALIZER
+                                           : NULL;
+}
+
 static inline void store_tree(struct site_object *stored)
 {
     value_put_text(arena, stored->tree, "metadata.resourceVersion",
                    arena_printf(arena, "%u", ++site.version));
     object_unref(stored->object);
-    stored->object = object_new(
-        stored->kind, stored->kind == &dnspublication_kind ? INTENT_PUBLICATION_FINALIZER : NULL,
-        stored->tree);
+    stored->object = object_new(stored->kind, finalizer_of(stored->kind), stored->tree);
     if (is_of_model(stored->kind))
         intent_shared_model.put(site.model, stored->object);
 }

@@ -132,15 +132,6 @@ static bool apply_metadata(struct site_object *subject)
     return is_new;
 }
 
-static void store_record(struct site_object *subject)
-{
-    store_tree(subject);
-    intent_shared_model.remove(site.model, subject->object);
-    object_unref(subject->object);
-    subject->object = object_new(subject->kind, UPDATE_RECORD_FINALIZER, subject->tree);
-    intent_shared_model.put(site.model, subject->object);
-}
-
 // Carries decisions out until there is nothing left to do.
 static void reconcile_record(void)
 {
@@ -165,7 +156,7 @@ static void reconcile_record(void)
         bool is_same = after == status || (status && value_equal(status, after));
         if (after)
             value_set(subject->tree, TEXT("status"), after);
-        store_record(subject);
+        store_tree(subject);
         if (!is_new && is_same && site.writes == before && asked == runtime.question_count)
             return;
     }
@@ -219,7 +210,7 @@ static void apply_record(const char *parameters, const char *more, const char *a
         value_set(there->tree, TEXT("status"), status);
     if (finalizers)
         value_put(arena, there->tree, "metadata.finalizers", finalizers);
-    store_record(there);
+    store_tree(there);
 }
 
 #define PLAIN "'rfc2136-zone':'example.org','rfc2136-insecure':true"
@@ -389,22 +380,36 @@ static void fields_that_the_record_gives_no_more_go(void **state)
     assert_string_equal(deployment_json("spec.template.spec.nodeSelector"), "");
 }
 
-static void a_deleted_record_stays_until_nobody_uses_it(void **state)
+static void delete_record(void)
+{
+    struct site_object *found = get_at_site(&dnsupdaterecord_kind, "public");
+    value_put_text(arena, found->tree, "metadata.deletionTimestamp", "2025-12-30T10:00:30Z");
+    store_tree(found);
+}
+
+static void a_deleted_record_stays_until_nobody_lists_it_and_it_is_drained(void **state)
 {
     (void)state;
     use_record(PLAIN, "");
-    struct site_object *found = get_at_site(&dnsupdaterecord_kind, "public");
-    value_put_text(arena, found->tree, "metadata.deletionTimestamp", "2025-12-30T10:00:30Z");
-    store_record(found);
+    run_pod(true, NULL);
+    answer_metrics(METRICS("1767088800", ""));
     reconcile_record();
-    assert_non_null(find_at_site(&dnsupdaterecord_kind, "public"));
-    assert_non_null(deployment());
-    runtime.runs_workloads = false; // so nobody has carried the names anywhere
+    delete_record();
     reconcile_record();
     reconcile_site("dig");
-    reconcile_record();
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_non_null(deployment());
+    assert_condition("Draining", "False/InUse");
+    assert_non_null(strstr(message_of(arena, record_status(), "Draining"), "shop/dig"));
+    put_publication("'desired':'Terminated'");
+    for (int i = 1; i <= 4; i++) {
+        site.now_ms += 15000;
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        reconcile_site("dig");
+        reconcile_record();
+    }
     assert_null(deployment());
-    assert_non_null(find_at_site(&dnsupdaterecord_kind, "public"));
+    assert_condition("Draining", "False/InUse"); // it is listed, though nobody wants names
     put_cloud("", "");
     reconcile_site("dig");
     reconcile_record();
@@ -659,7 +664,7 @@ int main(void)
         STORY(users_stand_on_the_deployment),
         STORY(what_others_change_is_put_back),
         STORY(fields_that_the_record_gives_no_more_go),
-        STORY(a_deleted_record_stays_until_nobody_uses_it),
+        STORY(a_deleted_record_stays_until_nobody_lists_it_and_it_is_drained),
         STORY(native_removes_the_deployment_at_once),
         STORY(a_record_that_is_refused_leaves_what_runs),
         STORY(two_records_with_one_owner_conflict),

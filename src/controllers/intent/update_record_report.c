@@ -155,6 +155,21 @@ static size_t count_draining(const struct update_record_reconcile *reconcile)
     return count;
 }
 
+// What a record that is deleted waits for.
+static void report_in_use(struct report *report)
+{
+    const struct update_record_reconcile *reconcile = report->reconcile;
+    const struct object *lister = reconcile->view.lister;
+    if (lister)
+        set_condition(report, "Draining", CONDITION_FALSE, REASON_IN_USE,
+                      arena_printf(reconcile->arena,
+                                   "the record is deleted, and its names stay as they are while "
+                                   "DNSPublications list it, such as %.*s/%.*s: it goes when it "
+                                   "is taken out of their lists",
+                                   TEXT_ARGS(object_namespace(lister)),
+                                   TEXT_ARGS(object_name(lister))));
+}
+
 static void report_changes(struct report *report)
 {
     if (report->reconcile->is_moving)
@@ -164,6 +179,8 @@ static void report_changes(struct report *report)
     if (count_draining(report->reconcile))
         set_condition(report, "Draining", CONDITION_TRUE, REASON_DRAINING,
                       "names of publications are being removed, and that is not proven yet");
+    else if (report->reconcile->in->subject->deleted_s)
+        report_in_use(report);
 }
 
 // ---- status -------------------------------------------------------------------------------------
@@ -270,6 +287,7 @@ static void add_events(struct report *report)
     add_event(report, "CredentialsReady", EVENT_RECORD_NOT_READY);
     add_event(report, "DeploymentAvailable", EVENT_RECORD_NOT_READY);
     add_event(report, "Synced", EVENT_RECORD_NOT_READY);
+    add_event(report, "Draining", EVENT_RECORD_IN_USE);
     if (available->reason == REASON_AVAILABLE && is_new(report, available))
         decision_add_event(report->reconcile->out, false, EVENT_RECORD_READY, available->message);
 }
