@@ -99,6 +99,15 @@ static bool is_written(const struct dnspublication_status *status, const struct 
     return false;
 }
 
+static bool is_awaited(const struct dnspublication_status *status, const char *shown)
+{
+    for (size_t i = 0; i < status->name_count; i++)
+        if (text_is(status->names[i].record, shown) &&
+            (status->names[i].state == NAME_WRITTEN || status->names[i].state == NAME_READ))
+            return true;
+    return false;
+}
+
 static size_t count_names(const struct resolved *resolved)
 {
     return resolved->service_count * resolved->record_count;
@@ -151,6 +160,7 @@ void model_plan_make(struct intent_model *model, uint32_t id, struct arena *aren
         use_record(plan, record->object)->is_listed = true;
         if (is_wanted || is_written(&status, record->object))
             plan_names(plan, id, &resolved, record);
+        use_record(plan, record->object)->is_awaited |= is_awaited(&status, record->shown);
     }
     sort_names(plan);
     if (publication.share_group.len)

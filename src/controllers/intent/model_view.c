@@ -76,6 +76,7 @@ static struct record_user make_user(struct model_reader *reader, const struct pl
         .names = used->names,
         .is_written = used->is_written,
         .is_draining = used->is_draining,
+        .is_awaited = used->is_awaited,
     };
 }
 

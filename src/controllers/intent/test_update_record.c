@@ -647,8 +647,15 @@ static void it_is_asked_rarely_when_all_is_well(void **state)
                   value_int_at(endpoint->tree, "metadata.generation", 0));
     store_tree(endpoint);
     site.now_ms += 3600000;
+    reconcile_site("dig"); // external-dns has read the name
     answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 3600));
     reconcile_record();
+    reconcile_record();
+    assert_int_equal(runtime.good_for_ms, 15000);
+    site.now_ms += 15000;
+    answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 3615));
+    reconcile_record();
+    reconcile_site("dig"); // and carried it out
     reconcile_record();
     assert_int_equal(runtime.good_for_ms, 60000);
     assert_int_equal(site.decision.wake_ms, site.now_ms + 151000); // it would be late then

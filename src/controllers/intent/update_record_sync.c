@@ -112,10 +112,10 @@ static void read_endpoints(struct update_record_reconcile *reconcile)
 
 // ---- the question -------------------------------------------------------------------------------
 
-static bool is_draining(const struct update_record_reconcile *reconcile)
+static bool is_waited_for(const struct update_record_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->view.user_count; i++)
-        if (reconcile->view.users[i].is_draining)
+        if (reconcile->view.users[i].is_draining || reconcile->view.users[i].is_awaited)
             return true;
     return false;
 }
@@ -123,8 +123,8 @@ static bool is_draining(const struct update_record_reconcile *reconcile)
 static bool is_eager(const struct update_record_reconcile *reconcile)
 {
     const struct condition *synced = conditions_find(&reconcile->before.conditions, "Synced");
-    return is_draining(reconcile) || reconcile->sync.is_fresh || reconcile->is_moving || !synced ||
-           synced->status != CONDITION_TRUE;
+    return is_waited_for(reconcile) || reconcile->sync.is_fresh || reconcile->is_moving ||
+           !synced || synced->status != CONDITION_TRUE;
 }
 
 static const char *open_backend(struct update_record_reconcile *reconcile)
