@@ -67,6 +67,7 @@ struct record_user {
     bool is_written;  // names of it may stand at the record's provider
     bool is_draining; // its names go, and that is not proven yet
     bool is_awaited;  // external-dns has yet to carry out names of it
+    bool is_carried;  // somebody may have carried some to the provider
 };
 struct record_view {
     struct text project;             // EMCO name of what its namespace is

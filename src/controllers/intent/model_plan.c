@@ -86,6 +86,7 @@ static void use_written_records(struct plan *plan, struct model_reader *reader,
         struct used_record *used = use_record(plan, object);
         used->is_written = true;
         used->is_draining = written->draining_since_s != 0;
+        used->is_carried = written->is_carried;
     }
 }
 

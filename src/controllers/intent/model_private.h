@@ -20,6 +20,7 @@ struct used_record {
     bool is_written;  // names of it may stand at the record's provider
     bool is_draining; // its names go, and that is not proven yet
     bool is_awaited;  // external-dns has yet to carry out names of it
+    bool is_carried;  // somebody may have carried some to the provider
 };
 // What a publication wants and what that stands on.
 struct plan {

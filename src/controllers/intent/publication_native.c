@@ -228,6 +228,8 @@ bool publication_is_released(const struct publication_reconcile *reconcile,
                              const struct standing_endpoint *standing)
 {
     const struct publication_record *record = publication_record_of(reconcile, standing);
+    if (record && publication_is_stranded(record))
+        return false;
     for (size_t i = 0; is_native(record) && i < standing->says.count; i++) {
         const struct native_claim *claim =
             find_native(reconcile, record, &standing->says.endpoints[i]);

@@ -49,11 +49,13 @@ struct publication_reconcile {
     size_t native_count;
     bool has_drained; // a record is since now:
     struct publication_record drained;
+    struct published_record *retained; // as the status is to have them
+    size_t retained_count;
     size_t writes; // objects of the decision
 };
 
-// Which records are used, and how far those are drained that are not any more
-// (publication_drain.c).
+// Which records are used, and how far those are drained that are not any more, and at whose
+// providers names stay (publication_records.c).
 void publication_records(struct publication_reconcile *reconcile);
 // NULL: the publication neither uses nor used it.
 struct publication_record *publication_find_record(const struct publication_reconcile *reconcile,
@@ -61,6 +63,15 @@ struct publication_record *publication_find_record(const struct publication_reco
 // That which a DNSEndpoint is for; NULL: it is not known any more.
 struct publication_record *publication_record_of(const struct publication_reconcile *reconcile,
                                                  const struct standing_endpoint *standing);
+// "a.example.org, b.example.org and 7 more" (arena).
+const char *publication_list_names(struct arena *arena, const struct published_record *written);
+
+// How far the names of a record that is not used any more are from being gone
+// (publication_drain.c): fills in reason, message, is_drained and the proof so far.
+void publication_drain(struct publication_reconcile *reconcile, struct publication_record *record);
+// Have names been carried to its provider, and does nobody carry them now who could remove them?
+// Their DNSEndpoints stay, so that they are removed when somebody can.
+bool publication_is_stranded(const struct publication_record *record);
 
 // Claims what native records are to publish, and what is to go there (publication_native.c).
 void publication_claim_natives(struct publication_reconcile *reconcile);
@@ -80,3 +91,5 @@ bool publication_writes(const struct publication_reconcile *reconcile,
                         const struct intent_endpoint *endpoint);
 // Status and events (publication_report.c).
 void publication_report(struct publication_reconcile *reconcile);
+// The event of a publication that goes while names of it stay.
+void publication_report_retained(struct publication_reconcile *reconcile);

@@ -347,29 +347,42 @@ static const char *ended_message(enum reason reason)
     if (reason == REASON_DRAIN_ASSUMED)
         return "external-dns could not be asked, but was ready for two intervals after the names "
                "went";
-    if (reason == REASON_RECORDS_RETAINED)
-        return "names stay at a provider whose record removes nothing";
     return "nothing of the publication is served any more";
+}
+
+static const char *retained_message(const struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    const struct published_record *first = &reconcile->retained[0];
+    return arena_printf(
+        reconcile->arena, "%s of DNSUpdateRecord %.*s/%.*s stay at the provider: %.*s%s",
+        publication_list_names(reconcile->arena, first), TEXT_ARGS(first->namespace_),
+        TEXT_ARGS(first->name), TEXT_ARGS(first->message),
+        reconcile->retained_count > 1 ? "; so it is with other records: see status.retained" : "");
+}
+
+static void report_ended(struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    const struct condition *before = conditions_find(&reconcile->before.conditions, "Drained");
+    enum reason reason = reconcile->has_drained ? reconcile->drained.reason
+                         : before               ? before->reason
+                                                : REASON_NONE;
+    if (reason && reason != REASON_RECORDS_RETAINED)
+        set_condition(report, "Drained", CONDITION_TRUE, reason, ended_message(reason));
 }
 
 static void report_drained(struct report *report)
 {
     const struct publication_reconcile *reconcile = report->reconcile;
     const struct publication_record *draining = first_draining(report);
-    const struct condition *before = conditions_find(&reconcile->before.conditions, "Drained");
-    if (draining) {
+    if (draining)
         set_condition(report, "Drained", CONDITION_FALSE, draining->reason, draining->message);
-        return;
-    }
-    if (reconcile->is_wanted)
-        return;
-    enum reason reason = reconcile->has_drained ? reconcile->drained.reason
-                         : before               ? before->reason
-                                                : REASON_NONE;
-    if (reason)
-        set_condition(report, "Drained",
-                      reason == REASON_RECORDS_RETAINED ? CONDITION_FALSE : CONDITION_TRUE, reason,
-                      ended_message(reason));
+    else if (reconcile->retained_count)
+        set_condition(report, "Drained", CONDITION_FALSE, REASON_RECORDS_RETAINED,
+                      retained_message(report));
+    else if (!reconcile->is_wanted)
+        report_ended(report);
 }
 
 // ---- the state of the whole ---------------------------------------------------------------------
@@ -453,6 +466,8 @@ static void list_records(struct report *report)
         records[i] = reconcile->records[i].written;
     report->status.records = records;
     report->status.record_count = reconcile->record_count;
+    report->status.retained = reconcile->retained;
+    report->status.retained_count = reconcile->retained_count;
 }
 
 void publication_report(struct publication_reconcile *reconcile)
@@ -471,4 +486,13 @@ void publication_report(struct publication_reconcile *reconcile)
     reconcile->out->status = dnspublication_status_encode(reconcile->arena, &report.status);
     add_events(&report);
     add_samples(&report);
+}
+
+void publication_report_retained(struct publication_reconcile *reconcile)
+{
+    const struct report report = {.reconcile = reconcile};
+    const struct condition *before = conditions_find(&reconcile->before.conditions, "Drained");
+    if (reconcile->retained_count && (!before || before->reason != REASON_RECORDS_RETAINED))
+        decision_add_event(reconcile->out, true, EVENT_NAMES_NOT_DRAINED,
+                           retained_message(&report));
 }

@@ -324,6 +324,11 @@ static const char *state_of_dig(void)
     return arena_copy(arena, state.at, state.len);
 }
 
+static void assert_retained(const char *expected)
+{
+    assert_string_equal(json_of(arena, value_find(status_of("dig"), "retained")), expected);
+}
+
 static void publish_and_terminate(const char *conditions)
 {
     put_usual();
@@ -405,6 +410,72 @@ static void a_policy_that_removes_nothing_ends_at_once_and_is_told(void **state)
     reconcile_site("dig");
     assert_string_equal(state_of_dig(), "Terminated");
     assert_string_equal(drained(), "False/RecordsRetained");
+    assert_retained("[{\"namespace\":\"shop\",\"name\":\"public\",\"names\":"
+                    "[\"shop.example.org\"],\"message\":\"its policy removes nothing\"}]");
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"),
+                           "shop.example.org of DNSUpdateRecord shop/public stay"));
+    put_intent("other.example.org", "");
+    put_publication(WANTED);
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/RecordsRetained"); // the first name still stays
+    put_intent("shop.example.org", "");
+    reconcile_site("dig");
+    assert_string_equal(drained(), "");
+    assert_retained("null");
+}
+
+static void a_publication_that_is_deleted_says_which_names_stay(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record(",'policy':'create-only'", "");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    struct site_object *publication = at_site(&dnspublication_kind, "dig");
+    value_put_text(arena, publication->tree, "metadata.deletionTimestamp", "2025-12-30T10:00:30Z");
+    store_tree(publication);
+    decide_site("dig");
+    carry_out(&site.decision.objects[0]);
+    decide_site("dig"); // the status of the decision before was not written
+    assert_int_equal(site.decision.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(site.decision.event_count, 1);
+    assert_string_equal(site.decision.events[0].reason, "NamesNotDrained");
+    assert_non_null(strstr(site.decision.events[0].text, "shop.example.org"));
+}
+
+static void a_dry_run_that_comes_later_removes_nothing_and_says_so(void **state)
+{
+    (void)state;
+    for (int is_native = 0; is_native < 2; is_native++) {
+        const char *engine = is_native ? ",'engine':'native'" : "";
+        close_site(NULL);
+        open_site(state);
+        put_usual();
+        put_record("", engine);
+        set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+        if (is_native)
+            put_record("", engine);
+        reconcile_site("dig");
+        put_record(",'dry-run':true", engine);
+        reconcile_site("dig");
+        put_publication("'desired':'Terminated'");
+        reconcile_site("dig");
+        assert_string_equal(drained(), "False/RecordsRetained");
+        assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "shop.example.org"));
+        assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "dry run"));
+    }
+}
+
+static void a_record_that_is_gone_takes_along_whoever_would_remove_names(void **state)
+{
+    (void)state;
+    put_usual();
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    put_away(&dnsupdaterecord_kind, "public"); // somebody took its finalizer away
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/RecordsRetained");
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "shop.example.org"));
 }
 
 static void a_folder_has_nobody_who_drains(void **state)
@@ -579,6 +650,50 @@ static void a_native_name_outside_of_the_zones_is_told(void **state)
     assert_string_equal(claimed(), "");
 }
 
+static void names_that_a_folder_leaves_to_nobody_keep_their_objects(void **state)
+{
+    (void)state;
+    for (int gives_up = 0; gives_up < 2; gives_up++) {
+        close_site(NULL);
+        open_site(state);
+        put_usual();
+        put_record("", ",'engine':'native'");
+        reconcile_site("dig");
+        put_record("", "");
+        set_record_status(AVAILABLE("Unknown", "NotACluster"), 0);
+        reconcile_site("dig");
+        put_publication("'desired':'Terminated'");
+        reconcile_site("dig");
+        assert_string_equal(drained(), "False/DrainBlocked");
+        assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "shop.example.org"));
+        assert_string_equal(published(), "A 198.51.100.7 300");
+        if (gives_up) {
+            struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
+            value_put(arena, record->tree, "metadata.annotations",
+                      quote(arena, "{'" ABANDON_ANNOTATION "':'true'}"));
+            store_tree(record);
+        } else {
+            put_record("", ",'engine':'native'");
+        }
+        reconcile_site("dig");
+        assert_string_equal(published(), "");
+        assert_string_equal(state_of_dig(), "Terminated");
+        assert_string_equal(drained(), gives_up ? "False/RecordsRetained" : "True/Drained");
+    }
+}
+
+static void names_that_external_dns_was_to_remove_are_not_taken_for_gone(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("False", "CrashLoop") SYNCED("Unknown", "NotScraped"));
+    assert_string_equal(drained(), "False/DrainBlocked");
+    put_record("", ",'engine':'native'");
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/DrainBlocked");
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "shop.example.org"));
+    assert_string_equal(state_of_dig(), "Terminating");
+}
+
 #define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
 
 int main(void)
@@ -601,6 +716,11 @@ int main(void)
         SITE(without_metrics_two_intervals_of_readiness_are_believed),
         SITE(without_external_dns_nothing_is_proven_unless_people_say_so),
         SITE(a_policy_that_removes_nothing_ends_at_once_and_is_told),
+        SITE(a_publication_that_is_deleted_says_which_names_stay),
+        SITE(a_dry_run_that_comes_later_removes_nothing_and_says_so),
+        SITE(a_record_that_is_gone_takes_along_whoever_would_remove_names),
+        SITE(names_that_a_folder_leaves_to_nobody_keep_their_objects),
+        SITE(names_that_external_dns_was_to_remove_are_not_taken_for_gone),
         SITE(a_folder_has_nobody_who_drains),
         SITE(a_record_that_moves_is_left_and_used_again),
         SITE(a_native_name_is_claimed_when_its_object_stands),

@@ -432,6 +432,30 @@ static void native_removes_the_deployment_at_once(void **state)
     assert_non_null(deployment());
 }
 
+static void external_dns_comes_to_remove_what_was_published_natively(void **state)
+{
+    (void)state;
+    use_record(PLAIN, ",'engine':'native'");
+    reconcile_site("dig");
+    assert_null(deployment());
+    apply_record(PLAIN, "", "");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig"); // before the first look at the record
+    assert_string_equal(published(), "");
+    reconcile_record();
+    assert_non_null(deployment());
+    run_pod(true, NULL);
+    for (int i = 1; i <= 4; i++) {
+        site.now_ms += 15000;
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        reconcile_record();
+        reconcile_site("dig");
+    }
+    reconcile_record();
+    assert_string_equal(condition_of(arena, status_of("dig"), "Drained"), "True/Drained");
+    assert_null(deployment());
+}
+
 // ---- what is accepted ---------------------------------------------------------------------------
 
 static void a_record_that_is_refused_leaves_what_runs(void **state)
@@ -673,6 +697,7 @@ int main(void)
         STORY(fields_that_the_record_gives_no_more_go),
         STORY(a_deleted_record_stays_until_nobody_lists_it_and_it_is_drained),
         STORY(native_removes_the_deployment_at_once),
+        STORY(external_dns_comes_to_remove_what_was_published_natively),
         STORY(a_record_that_is_refused_leaves_what_runs),
         STORY(two_records_with_one_owner_conflict),
         STORY(a_place_in_use_does_not_change),

@@ -184,12 +184,22 @@ static bool is_synced(const struct snapshot *snapshot)
     return true;
 }
 
-// A new external-dns removes what no DNSEndpoint names, so it comes only when they stand. One that
-// was there stays, or is put back, until the last name is proven to be gone.
+// Names that somebody else has carried, and that external-dns is to remove.
+static bool has_heritage(const struct update_record_reconcile *reconcile)
+{
+    for (size_t i = 0; i < reconcile->view.user_count; i++)
+        if (reconcile->view.users[i].is_draining && reconcile->view.users[i].is_carried)
+            return true;
+    return false;
+}
+
+// A new external-dns removes what no DNSEndpoint names, so it comes only when they stand, or when
+// it is to remove something. One that was there stays, or is put back, until the last name is
+// proven to be gone.
 static void choose_deployment(struct update_record_reconcile *reconcile)
 {
-    bool was_there =
-        reconcile->seen[EXTERNAL_DNS_DEPLOYMENT] || reconcile->before.deployment.len > 0;
+    bool was_there = reconcile->seen[EXTERNAL_DNS_DEPLOYMENT] ||
+                     reconcile->before.deployment.len > 0 || has_heritage(reconcile);
     bool has_endpoints = reconcile->in->inputs[UPDATE_RECORD_ENDPOINTS].count > 0;
     reconcile->wants_deployment =
         !reconcile->record.is_native && (has_endpoints || (reconcile->may_stand && was_there));

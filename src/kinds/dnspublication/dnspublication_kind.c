@@ -112,6 +112,7 @@ static void validate(const struct value *object, struct findings *findings)
 #define PLACEMENT "spec.placement[]"
 #define NAMES "status.names[]"
 #define RECORDS "status.records[]"
+#define RETAINED "status.retained[]"
 
 enum { SHARE_GROUP_MAX = 63, HOLD_DOWN_MAX = 32, QUALIFIED_MAX = 2 * EMCO_NAME_MAX + 1 };
 
@@ -241,6 +242,38 @@ static const struct field fields[] = {
     {.path = RECORDS ".syncs",
      .type = FIELD_INT,
      .doc = "How many such synchronizations were seen since then; two are a proof."},
+    {.path = RECORDS ".carried",
+     .type = FIELD_BOOL,
+     .doc = "Somebody may have carried names to the provider."},
+    {.path = RECORDS ".names",
+     .type = FIELD_LIST,
+     .max = DNSPUBLICATION_NAMES_MAX,
+     .doc = "The names that are to go from there, the first 500 of them."},
+    {.path = RECORDS ".names[]", .type = FIELD_TEXT, .max = 253, .doc = "One of them."},
+    {.path = "status.retained",
+     .type = FIELD_LIST,
+     .max = DNSPUBLICATION_RECORDS_MAX,
+     .doc = "The DNSUpdateRecords at whose providers names stay that nobody removes any more."},
+    {.path = RETAINED, .type = FIELD_MAP, .doc = "One of them."},
+    {.path = RETAINED ".namespace",
+     .type = FIELD_TEXT,
+     .flags = FIELD_REQUIRED,
+     .max = 63,
+     .doc = "Its namespace."},
+    {.path = RETAINED ".name",
+     .type = FIELD_TEXT,
+     .flags = FIELD_REQUIRED,
+     .max = 253,
+     .doc = "Its name."},
+    {.path = RETAINED ".names",
+     .type = FIELD_LIST,
+     .max = DNSPUBLICATION_NAMES_MAX,
+     .doc = "The names that stay, the first 500 of them."},
+    {.path = RETAINED ".names[]", .type = FIELD_TEXT, .max = 253, .doc = "One of them."},
+    {.path = RETAINED ".message",
+     .type = FIELD_TEXT,
+     .max = DNSPUBLICATION_MESSAGE_MAX,
+     .doc = "Why nobody removes them, for people."},
     CONDITION_FIELDS("Accepted, AddressesReady, Published, Drained."),
 };
 

@@ -99,11 +99,18 @@ struct published_record {
     int64_t draining_since_s; // Unix: no DNSEndpoint of ours is left since then; 0: some may be
     int64_t sync_s;           // the last successful synchronization that counted as proof; 0: none
     int64_t syncs;            // so many of them came one after another
+    bool is_carried;          // somebody may have carried names to the provider
+    const struct text *names; // that are to go from there, or stay there; sorted, the first 500
+    size_t name_count;
+    struct text message; // why they stay; absent: they are to go
 };
 struct dnspublication_status {
     enum dnspublication_state state;
     const struct published_record *records;
     size_t record_count;
+    // Records at whose providers names stay that nobody removes any more: all but the proof.
+    const struct published_record *retained;
+    size_t retained_count;
     const struct published_name *names;
     size_t name_count;  // unpacked: of those that were shown
     int64_t name_total; // set by unpacking alone

@@ -71,11 +71,25 @@ static struct value *encode_names(struct arena *arena, const struct dnspublicati
     return list;
 }
 
+static void put_names(struct arena *arena, struct value *map, const struct published_record *record)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < record->name_count && i < DNSPUBLICATION_NAMES_MAX; i++)
+        value_append(list, value_make_text(arena, record->names[i]));
+    if (record->name_count)
+        value_put(arena, map, "names", list);
+}
+
 static struct value *encode_record(struct arena *arena, const struct published_record *record)
 {
     struct value *map = value_make(arena, VALUE_MAP);
     value_put(arena, map, "namespace", value_make_text(arena, record->namespace_));
     value_put(arena, map, "name", value_make_text(arena, record->name));
+    if (record->is_carried)
+        value_put(arena, map, "carried", value_make_bool(arena, true));
+    put_names(arena, map, record);
+    if (record->message.len)
+        value_put(arena, map, "message", value_make_text(arena, record->message));
     if (record->draining_since_s)
         value_put(arena, map, "drainingSince", status_time_make(arena, record->draining_since_s));
     if (record->sync_s)
@@ -85,11 +99,12 @@ static struct value *encode_record(struct arena *arena, const struct published_r
     return map;
 }
 
-static struct value *encode_records(struct arena *arena, const struct dnspublication_status *status)
+static struct value *encode_records(struct arena *arena, const struct published_record *records,
+                                    size_t count)
 {
     struct value *list = value_make(arena, VALUE_LIST);
-    for (size_t i = 0; i < status->record_count && i < DNSPUBLICATION_RECORDS_MAX; i++)
-        value_append(list, encode_record(arena, &status->records[i]));
+    for (size_t i = 0; i < count && i < DNSPUBLICATION_RECORDS_MAX; i++)
+        value_append(list, encode_record(arena, &records[i]));
     return list;
 }
 
@@ -101,7 +116,11 @@ const struct value *dnspublication_status_encode(struct arena *arena,
     value_put_int(arena, map, "observedGeneration", status->observed_generation);
     value_put(arena, map, "names", encode_names(arena, status));
     value_put_int(arena, map, "namesTotal", (int64_t)status->name_count);
-    value_put(arena, map, "records", encode_records(arena, status));
+    value_put(arena, map, "records", encode_records(arena, status->records, status->record_count));
+    value_set(map, TEXT("retained"),
+              status->retained_count
+                  ? encode_records(arena, status->retained, status->retained_count)
+                  : value_make(arena, VALUE_NULL));
     value_put(arena, map, "conditions", conditions_encode(arena, &status->conditions));
     return map;
 }
@@ -136,20 +155,34 @@ static struct published_name decode_name(struct arena *arena, const struct value
     return name;
 }
 
-static void decode_records(struct arena *arena, const struct value *list,
-                           struct dnspublication_status *out)
+static struct published_record decode_record(struct arena *arena, const struct value *map)
+{
+    const struct value *list = value_list_at(map, "names");
+    struct text *names = arena_new_array(arena, struct text, value_count(list) + 1);
+    struct published_record record = {
+        .namespace_ = value_text_at(map, "namespace"),
+        .name = value_text_at(map, "name"),
+        .draining_since_s = status_time_at(map, "drainingSince"),
+        .sync_s = status_time_at(map, "lastSyncTime"),
+        .syncs = value_int_at(map, "syncs", 0),
+        .is_carried = value_bool_at(map, "carried", false),
+        .names = names,
+        .message = value_text_at(map, "message"),
+    };
+    value_each (name, list)
+        names[record.name_count++] = value_text(name);
+    return record;
+}
+
+static const struct published_record *decode_records(struct arena *arena, const struct value *list,
+                                                     size_t *count)
 {
     struct published_record *records =
         arena_new_array(arena, struct published_record, value_count(list) + 1);
+    *count = 0;
     value_each (map, list)
-        records[out->record_count++] = (struct published_record){
-            .namespace_ = value_text_at(map, "namespace"),
-            .name = value_text_at(map, "name"),
-            .draining_since_s = status_time_at(map, "drainingSince"),
-            .sync_s = status_time_at(map, "lastSyncTime"),
-            .syncs = value_int_at(map, "syncs", 0),
-        };
-    out->records = records;
+        records[(*count)++] = decode_record(arena, map);
+    return records;
 }
 
 static void decode_status(struct arena *arena, const struct value *tree,
@@ -166,7 +199,8 @@ static void decode_status(struct arena *arena, const struct value *tree,
     };
     value_each (map, list)
         names[out->name_count++] = decode_name(arena, map);
-    decode_records(arena, value_list_at(tree, "records"), out);
+    out->records = decode_records(arena, value_list_at(tree, "records"), &out->record_count);
+    out->retained = decode_records(arena, value_list_at(tree, "retained"), &out->retained_count);
     conditions_decode(&out->conditions, value_find(tree, "conditions"),
                       dnspublication_condition_types);
 }
