@@ -112,6 +112,7 @@ static void decode_records(struct publication_reconcile *reconcile)
         if (!record->object)
             continue;
         update_record_unpack(reconcile->arena, object_spec(record->object), spec);
+        update_record_put_in_force(reconcile->arena, spec);
         update_record_status_unpack(object_spec(record->object), object_managed(record->object),
                                     status);
         record->spec = spec;

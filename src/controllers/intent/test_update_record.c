@@ -439,8 +439,12 @@ static void external_dns_comes_to_remove_what_was_published_natively(void **stat
     reconcile_site("dig");
     assert_null(deployment());
     apply_record(PLAIN, "", "");
+    decide_record();
+    struct site_object *record = get_at_site(&dnsupdaterecord_kind, "public");
+    assert_true(apply_metadata(record)); // external-dns is in force, and not made yet
+    store_tree(record);
     put_publication("'desired':'Terminated'");
-    reconcile_site("dig"); // before the first look at the record
+    reconcile_site("dig");
     assert_string_equal(published(), "");
     reconcile_record();
     assert_non_null(deployment());
@@ -549,6 +553,158 @@ static void a_move_waits_until_the_old_place_is_drained(void **state)
     reconcile_record();
     assert_non_null(strstr(deployment_json("spec"), "--txt-owner-id=other"));
     assert_string_equal(condition_of(arena, record_status(), "Moving"), "");
+}
+
+// ---- the place of a native record ---------------------------------------------------------------
+
+#define NATIVE ",'engine':'native'"
+#define ELSEWHERE "'rfc2136-zone':'example.org','rfc2136-port':5353,'rfc2136-insecure':true"
+
+static const char *claimed_at(void)
+{
+    decide_site("dig");
+    return arena_printf(arena, "%s %s", claimed(),
+                        site.decision.claim_count ? site.decision.claims[0].registry : "");
+}
+
+static const char *opened(void)
+{
+    decide_record();
+    return site.decision.backend_count ? site.decision.backends[0].registry : "";
+}
+
+static void use_native(void)
+{
+    use_record(PLAIN, NATIVE);
+    reconcile_site("dig");
+    assert_string_equal(claimed_at(),
+                        "SET A shop example.org 198.51.100.7 rfc2136://192.0.2.53:53/example.org");
+}
+
+static void a_native_place_in_use_does_not_change(void **state)
+{
+    static const char *const places[] = {
+        ELSEWHERE,
+        "'rfc2136-zone':'example.net','rfc2136-insecure':true",
+        PLAIN ",'txt-owner-id':'other'",
+        PLAIN ",'txt-prefix':'p-'",
+        PLAIN ",'txt-suffix':'-s'",
+        PLAIN ",'registry':'noop'",
+    };
+    (void)state;
+    use_native();
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        apply_record(places[i], NATIVE, "");
+        reconcile_record();
+        assert_condition("Accepted", "False/PinnedChange");
+        assert_non_null(strstr(message_of(arena, record_status(), "Accepted"), "app/v1/dig"));
+        reconcile_site("dig");
+        assert_string_equal(published(), "A 198.51.100.7 300");
+        assert_string_equal(claimed_at(), "SET A shop example.org 198.51.100.7 "
+                                          "rfc2136://192.0.2.53:53/example.org");
+        assert_string_equal(opened(), "rfc2136://192.0.2.53:53/example.org");
+        assert_int_equal(site.decision.backends[0].fault.fault, FAULT_NONE);
+    }
+    apply_record(SIGNED, NATIVE SIGNED_REFS, ""); // a key is no place
+    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    reconcile_record();
+    assert_condition("Accepted", "True/Accepted");
+}
+
+static void a_native_move_removes_at_the_old_place_first(void **state)
+{
+    (void)state;
+    use_native();
+    apply_record(ELSEWHERE, NATIVE, "'" MOVE_ANNOTATION "':'drain'");
+    reconcile_record();
+    assert_condition("Accepted", "True/Accepted");
+    assert_condition("Moving", "True/Moving");
+    site.outcome = RECEIPT_WAITING;
+    reconcile_site("dig");
+    for (int i = 0; i < 2; i++) { // as often as it is looked at
+        assert_string_equal(claimed_at(),
+                            "REMOVE A shop example.org rfc2136://192.0.2.53:53/example.org");
+        assert_string_equal(opened(), "rfc2136://192.0.2.53:53/example.org");
+        assert_string_equal(published(), "A 198.51.100.7 300");
+        reconcile_record();
+    }
+    site.outcome = RECEIPT_SETTLED;
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    reconcile_record();
+    assert_string_equal(condition_of(arena, record_status(), "Moving"), "");
+    assert_string_equal(opened(), "rfc2136://192.0.2.53:5353/example.org");
+    reconcile_site("dig");
+    assert_string_equal(
+        claimed_at(), "SET A shop example.org 198.51.100.7 rfc2136://192.0.2.53:5353/example.org");
+}
+
+static void an_engine_that_comes_with_another_place_waits_for_the_old_one(void **state)
+{
+    (void)state;
+    use_native();
+    apply_record(ELSEWHERE, "", ""); // external-dns, at another server
+    reconcile_record();
+    reconcile_site("dig");
+    assert_condition("Accepted", "False/PinnedChange");
+    assert_null(deployment());
+    assert_string_equal(claimed_at(),
+                        "SET A shop example.org 198.51.100.7 rfc2136://192.0.2.53:53/example.org");
+    apply_record(PLAIN, "", ""); // at the same
+    reconcile_record();
+    assert_condition("Accepted", "True/Accepted");
+    assert_non_null(deployment());
+    reconcile_site("dig");
+    assert_int_equal(site.decision.claim_count, 0);
+    apply_record(ELSEWHERE, NATIVE, ""); // and back, at another one
+    reconcile_record();
+    reconcile_site("dig");
+    assert_condition("Accepted", "False/PinnedChange");
+    assert_non_null(deployment());
+    assert_int_equal(site.decision.claim_count, 0);
+    assert_string_equal(opened(), "");
+    apply_record(PLAIN, NATIVE, "");
+    reconcile_record();
+    assert_null(deployment());
+    reconcile_site("dig");
+    assert_string_equal(claimed_at(),
+                        "SET A shop example.org 198.51.100.7 rfc2136://192.0.2.53:53/example.org");
+}
+
+static void external_dns_drains_on_though_the_engine_is_changed(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    run_pod(true, NULL);
+    answer_metrics(METRICS("1767088800", ""));
+    reconcile_record();
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    apply_record(PLAIN, NATIVE, "");
+    reconcile_record();
+    assert_non_null(deployment());
+    for (int i = 1; i <= 4; i++) {
+        site.now_ms += 15000;
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        reconcile_record();
+        reconcile_site("dig");
+    }
+    reconcile_record();
+    assert_string_equal(condition_of(arena, status_of("dig"), "Drained"), "True/Drained");
+    assert_null(deployment());
+}
+
+static void a_place_is_remembered_without_its_deployment(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    put_away(&deployment_kind, WORKLOAD);
+    apply_record(ELSEWHERE, "", "");
+    reconcile_record();
+    assert_condition("Accepted", "False/PinnedChange");
+    assert_null(deployment());
 }
 
 // ---- credentials --------------------------------------------------------------------------------
@@ -702,6 +858,11 @@ int main(void)
         STORY(two_records_with_one_owner_conflict),
         STORY(a_place_in_use_does_not_change),
         STORY(a_move_waits_until_the_old_place_is_drained),
+        STORY(a_native_place_in_use_does_not_change),
+        STORY(a_native_move_removes_at_the_old_place_first),
+        STORY(an_engine_that_comes_with_another_place_waits_for_the_old_one),
+        STORY(external_dns_drains_on_though_the_engine_is_changed),
+        STORY(a_place_is_remembered_without_its_deployment),
         STORY(an_incomplete_secret_holds_the_deployment),
         STORY(a_crash_is_shown_with_its_last_line_and_no_secret),
         STORY(what_keeps_a_deployment_away_is_named),

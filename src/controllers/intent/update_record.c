@@ -202,7 +202,7 @@ static void choose_deployment(struct update_record_reconcile *reconcile)
                      reconcile->before.deployment.len > 0 || has_heritage(reconcile);
     bool has_endpoints = reconcile->in->inputs[UPDATE_RECORD_ENDPOINTS].count > 0;
     reconcile->wants_deployment =
-        !reconcile->record.is_native && (has_endpoints || (reconcile->may_stand && was_there));
+        !reconcile->is_native && (has_endpoints || (reconcile->may_stand && was_there));
     reconcile->is_held = reconcile->fault.reason || reconcile->credentials.reason ||
                          reconcile->is_moving || !reconcile->has_start ||
                          !reconcile->record.image.len;
@@ -222,7 +222,8 @@ static bool is_pinned(const struct update_record_reconcile *reconcile)
     const struct external_dns_pinned *wanted = &reconcile->pinned;
     return reconcile->record.has_pinned && text_equal(there->owner_id, wanted->owner_id) &&
            text_equal(there->txt_prefix, wanted->txt_prefix) &&
-           text_equal(there->annotation_prefix, wanted->annotation_prefix);
+           text_equal(there->annotation_prefix, wanted->annotation_prefix) &&
+           text_equal(there->place, wanted->place) && there->is_native == wanted->is_native;
 }
 
 // True: the rest of the decision stands on what is written now.
@@ -246,22 +247,31 @@ static bool write_ahead(struct update_record_reconcile *reconcile)
     return !reconcile->in->refused;
 }
 
+// A change of place that waits for consent is no fault of the place that it would leave.
+static const struct update_record_fault *
+native_fault(const struct update_record_reconcile *reconcile)
+{
+    bool is_pinned = reconcile->fault.reason == REASON_PINNED_CHANGE;
+    return reconcile->fault.reason && !is_pinned ? &reconcile->fault : &reconcile->credentials;
+}
+
 static void open_native(struct update_record_reconcile *reconcile)
 {
     struct error fault;
-    const struct update_record_fault *why =
-        reconcile->fault.reason ? &reconcile->fault : &reconcile->credentials;
+    struct update_record record = reconcile->record;
+    const struct update_record_fault *why = native_fault(reconcile);
+    update_record_put_in_force(reconcile->arena, &record);
     const struct update_record_ref *ref =
-        update_record_find_ref(&reconcile->record, TEXT("rfc2136-tsig-secret"));
-    if (!reconcile->record.is_native || !reconcile->record.has_pinned)
+        update_record_find_ref(&record, TEXT("rfc2136-tsig-secret"));
+    if (!record.is_native || !record.pinned.place.len)
         return;
     CLEANUP(secret) struct secret *secret = ref ? update_record_secret(reconcile, ref) : NULL;
     if (why->reason)
         error_set(&fault, FAULT_WAIT, reason_name(why->reason), "%s", why->text);
     const struct native_owner owner = {
         .object = reconcile->in->subject,
-        .record = &reconcile->record,
-        .pinned = &reconcile->record.pinned,
+        .record = &record,
+        .pinned = &record.pinned,
         .secret = secret,
         .fault = why->reason ? &fault : NULL,
     };

@@ -44,12 +44,6 @@ static void check_owner(struct update_record_reconcile *reconcile)
 
 // ---- place --------------------------------------------------------------------------------------
 
-static bool is_same_pinned(const struct external_dns_pinned *a, const struct external_dns_pinned *b)
-{
-    return text_equal(a->owner_id, b->owner_id) && text_equal(a->txt_prefix, b->txt_prefix) &&
-           text_equal(a->annotation_prefix, b->annotation_prefix);
-}
-
 static bool makes_owner(const struct update_record *record)
 {
     return !record->adopt_owner.len &&
@@ -72,62 +66,73 @@ static struct external_dns_pinned asked_pinned(struct update_record_reconcile *r
     return asked;
 }
 
-// Returns whether something else is asked for than what is in force.
-static bool choose_pinned(struct update_record_reconcile *reconcile)
-{
-    const struct update_record *record = &reconcile->record;
-    struct external_dns_pinned asked = asked_pinned(reconcile);
-    bool is_changed = record->has_pinned && !is_same_pinned(&asked, &record->pinned);
-    bool is_free = !reconcile->may_stand && !reconcile->seen[EXTERNAL_DNS_DEPLOYMENT];
-    reconcile->pinned = is_changed && !is_free ? record->pinned : asked;
-    reconcile->has_pinned = record->has_pinned || !makes_owner(record) || reconcile->in->owner_id;
-    return is_changed && !is_free;
-}
-
-// Flags whose values are pinned count by those.
-static bool is_place(struct text flag)
-{
-    return external_dns_is_place(flag) && !text_is(flag, "txt-owner-id") &&
-           !text_is(flag, "txt-prefix") && !text_is(flag, "annotation-prefix");
-}
-
-static const char *place_of(struct update_record_reconcile *reconcile)
-{
-    AUTO_BUFFER place = {0};
-    for (size_t i = 0; i < reconcile->start.arg_count; i++) {
-        struct text flag;
-        struct text arg = text_of(reconcile->start.args[i]);
-        struct text rest = {arg.at + 2, arg.len - 2};
-        if (text_cut(&rest, '=', &flag) && is_place(flag))
-            buffer_printf(&place, "%s%s", place.len ? "\n" : "", reconcile->start.args[i] + 2);
-    }
-    return arena_copy(reconcile->arena, place.at ? place.at : "", place.len);
-}
-
-static void make_start(struct update_record_reconcile *reconcile)
+static void make_start(struct update_record_reconcile *reconcile,
+                       const struct external_dns_pinned *pinned, struct external_dns_start *out)
 {
     const struct external_dns_input input = {
         .record = &reconcile->record,
         .minor = reconcile->minor,
         .project = reconcile->view.project,
         .namespace_ = object_namespace(reconcile->in->subject),
-        .pinned = &reconcile->pinned,
+        .pinned = pinned,
     };
-    external_dns_start_make(reconcile->arena, &input, &reconcile->start);
-    reconcile->has_start = true;
-    reconcile->place = place_of(reconcile);
+    external_dns_start_make(reconcile->arena, &input, out);
 }
 
-static bool is_elsewhere(const struct update_record_reconcile *reconcile)
+// Where something of the record may stand: as it is pinned, or else as the Deployment says.
+static struct external_dns_pinned standing_pinned(const struct update_record_reconcile *reconcile,
+                                                  const struct external_dns_pinned *asked)
 {
     size_t count;
+    struct external_dns_pinned there = reconcile->record.pinned;
     const struct object *seen = reconcile->seen[EXTERNAL_DNS_DEPLOYMENT];
-    if (!seen || reconcile->record.is_native)
-        return false;
+    if (there.place.len)
+        return there;
+    there.place = asked->place;
+    there.is_native = asked->is_native && !seen;
+    if (!seen)
+        return there;
     const struct text_pair *annotations =
         deployment_annotations(reconcile->arena, object_spec(seen), &count);
     struct text place = text_map_find(annotations, count, TEXT(UPDATE_RECORD_PLACE_ANNOTATION));
-    return place.len && !text_is(place, reconcile->place);
+    if (place.len)
+        there.place = place;
+    return there;
+}
+
+static bool is_same_place(const struct external_dns_pinned *a, const struct external_dns_pinned *b)
+{
+    return text_equal(a->owner_id, b->owner_id) && text_equal(a->txt_prefix, b->txt_prefix) &&
+           text_equal(a->annotation_prefix, b->annotation_prefix) && text_equal(a->place, b->place);
+}
+
+// Is external-dns still to remove names?
+static bool is_external_dns_draining(const struct update_record_reconcile *reconcile,
+                                     const struct external_dns_pinned *there)
+{
+    for (size_t i = 0; !there->is_native && i < reconcile->view.user_count; i++)
+        if (reconcile->view.users[i].is_draining)
+            return true;
+    return false;
+}
+
+// Returns whether something else is asked for than what is in force.
+static bool choose_pinned(struct update_record_reconcile *reconcile)
+{
+    const struct update_record *record = &reconcile->record;
+    struct external_dns_pinned asked = asked_pinned(reconcile);
+    make_start(reconcile, &asked, &reconcile->start);
+    asked.place = external_dns_place(reconcile->arena, &reconcile->start);
+    asked.is_native = record->is_native;
+    struct external_dns_pinned there = standing_pinned(reconcile, &asked);
+    bool is_free = !reconcile->may_stand && !reconcile->seen[EXTERNAL_DNS_DEPLOYMENT];
+    bool is_changed = record->has_pinned && !is_free && !is_same_place(&asked, &there);
+    if (record->has_pinned && is_external_dns_draining(reconcile, &there))
+        asked.is_native = false;
+    reconcile->pinned = is_changed ? there : asked;
+    reconcile->has_pinned = record->has_pinned || !makes_owner(record) || reconcile->in->owner_id;
+    reconcile->is_native = reconcile->pinned.is_native;
+    return is_changed;
 }
 
 static const char *list_users(const struct update_record_reconcile *reconcile)
@@ -145,8 +150,7 @@ static const char *list_users(const struct update_record_reconcile *reconcile)
 
 static void check_place(struct update_record_reconcile *reconcile, bool is_pinned_changed)
 {
-    bool is_other = is_pinned_changed || is_elsewhere(reconcile);
-    if (!is_other)
+    if (!is_pinned_changed)
         return;
     if (reconcile->record.may_move)
         reconcile->is_moving = true;
@@ -162,12 +166,16 @@ static void check_place(struct update_record_reconcile *reconcile, bool is_pinne
 
 void update_record_accept(struct update_record_reconcile *reconcile)
 {
+    struct update_record standing = reconcile->record;
+    update_record_put_in_force(reconcile->arena, &standing);
+    reconcile->is_native = standing.is_native;
     check_content(reconcile);
     if (reconcile->fault.reason)
         return;
     bool is_pinned_changed = choose_pinned(reconcile);
-    if (reconcile->has_pinned)
-        make_start(reconcile);
+    reconcile->has_start = reconcile->has_pinned;
+    if (reconcile->has_start)
+        make_start(reconcile, &reconcile->pinned, &reconcile->start);
     check_owner(reconcile);
     if (reconcile->has_start)
         check_place(reconcile, is_pinned_changed);

@@ -36,9 +36,9 @@ struct update_record_reconcile {
     unsigned minor;
     struct external_dns_pinned pinned; // in force
     bool has_pinned;                   // false: it can't be made yet
+    bool is_native;                    // the engine in force: there is no external-dns
     bool has_start;                    // the record is valid, so that this could be made of it:
     struct external_dns_start start;
-    const char *place;                // where its records stand, by that
     struct update_record_fault fault; // condition Accepted
     struct update_record_fault credentials;
     const char *checksum;  // of the Secrets; "": there are none
@@ -54,7 +54,7 @@ struct update_record_reconcile {
 };
 
 // ---- update_record_check.c ----------------------------------------------------------------------
-// Says whether the record can be used: fills fault, pinned, start, place and is_moving.
+// Says whether the record can be used: fills fault, pinned, is_native, start and is_moving.
 void update_record_accept(struct update_record_reconcile *reconcile);
 // Looks at the Secrets: fills credentials and checksum.
 void update_record_read_secrets(struct update_record_reconcile *reconcile);

@@ -119,7 +119,7 @@ static struct condition live_condition(const struct update_record_reconcile *rec
 
 static struct condition available_condition(const struct update_record_reconcile *reconcile)
 {
-    if (reconcile->record.is_native)
+    if (reconcile->is_native)
         return condition_of(CONDITION_TRUE, REASON_UNUSED,
                             "Signpost writes to the provider itself, so no Deployment is wanted");
     if (reconcile->in->inputs[UPDATE_RECORD_ENDPOINTS].is_missing && reconcile->view.user_count)

@@ -208,7 +208,7 @@ void update_record_ask(struct update_record_reconcile *reconcile)
     sync->last_sync_s = is_known ? reconcile->before.last_sync_s : 0;
     read_endpoints(reconcile);
     sync->pod = find_pod(reconcile, true);
-    if (!sync->pod || reconcile->record.is_native || !reconcile->wants_deployment)
+    if (!sync->pod || reconcile->is_native || !reconcile->wants_deployment)
         return;
     ask_pod(reconcile);
     if (!sync->answer || !sync->answer->is_ok)

@@ -166,7 +166,7 @@ static void complete_deployment(struct update_record_reconcile *reconcile, struc
     value_set(annotations, TEXT(UPDATE_RECORD_DIGEST_ANNOTATION),
               value_make_text(arena, text_of(digest)));
     value_set(annotations, TEXT(UPDATE_RECORD_PLACE_ANNOTATION),
-              value_make_text(arena, text_of(reconcile->place)));
+              value_make_text(arena, reconcile->pinned.place));
     value_put(arena, wanted, "metadata.annotations", annotations);
     if (seen)
         drop_earlier_fields(reconcile, wanted, seen);

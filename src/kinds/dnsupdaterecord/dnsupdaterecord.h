@@ -28,9 +28,11 @@ struct external_dns_pinned {
     struct text owner_id;
     struct text txt_prefix; // empty: none
     struct text annotation_prefix;
+    struct text place; // where records stand, flag by flag (external_dns_place); empty: not known
+    bool is_native;    // what stands there was written by Signpost itself
 };
-// Reads the annotation's JSON; false: it is not ours, or broken. All three are there, and only the
-// prefix of ownership records may be empty.
+// Reads the annotation's JSON; false: it is not ours, or broken. The first three are there, and
+// only the prefix of ownership records may be empty.
 bool external_dns_pinned_read(struct arena *arena, struct text json,
                               struct external_dns_pinned *out);
 // The annotation's text (arena).
@@ -90,6 +92,9 @@ struct update_record {
 void update_record_decode(struct arena *arena, const struct value *object,
                           struct findings *findings, struct update_record *out);
 void update_record_unpack(struct arena *arena, struct text spec, struct update_record *out);
+// Puts the engine that is pinned, and the place of one with engine: native, over what the record
+// asks for: so it is used until it has moved.
+void update_record_put_in_force(struct arena *arena, struct update_record *record);
 // All rules beyond the shape for an external-dns of that release, errors and warnings; they are
 // what `validate` adds, and status.warnings.
 void update_record_check(const struct update_record *record, unsigned minor,

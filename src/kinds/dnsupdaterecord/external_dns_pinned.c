@@ -1,4 +1,4 @@
-#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+#include "kinds/dnsupdaterecord/external_dns_render.h"
 
 bool external_dns_pinned_read(struct arena *arena, struct text json,
                               struct external_dns_pinned *out)
@@ -9,6 +9,8 @@ bool external_dns_pinned_read(struct arena *arena, struct text json,
         .owner_id = value_text_at(map, "txt-owner-id"),
         .txt_prefix = value_text_at(map, "txt-prefix"),
         .annotation_prefix = value_text_at(map, "annotation-prefix"),
+        .place = value_text_at(map, "place"),
+        .is_native = text_is(value_text_at(map, "engine"), "native"),
     };
     if (!read.owner_id.len || !read.txt_prefix.at || !read.annotation_prefix.len)
         return false;
@@ -24,6 +26,77 @@ const char *external_dns_pinned_write(struct arena *arena, const struct external
     struct text prefix = pinned->txt_prefix.at ? pinned->txt_prefix : TEXT("");
     value_set(map, TEXT("txt-prefix"), value_make_text(arena, prefix));
     value_set(map, TEXT("annotation-prefix"), value_make_text(arena, pinned->annotation_prefix));
+    if (pinned->place.len)
+        value_set(map, TEXT("place"), value_make_text(arena, pinned->place));
+    if (pinned->is_native)
+        value_put_text(arena, map, "engine", "native");
     value_write_json(&json, map);
     return arena_copy(arena, json.at, json.len);
+}
+
+// ---- the place ----------------------------------------------------------------------------------
+
+// Flags whose values are pinned count by those.
+static bool is_place(struct text flag)
+{
+    return external_dns_is_place(flag) && !text_is(flag, "txt-owner-id") &&
+           !text_is(flag, "txt-prefix") && !text_is(flag, "annotation-prefix");
+}
+
+struct text external_dns_place(struct arena *arena, const struct external_dns_start *start)
+{
+    AUTO_BUFFER place = {0};
+    for (size_t i = 0; i < start->arg_count; i++) {
+        struct text flag;
+        struct text arg = text_of(start->args[i]);
+        struct text rest = {arg.at + 2, arg.len - 2};
+        if (text_cut(&rest, '=', &flag) && is_place(flag))
+            buffer_printf(&place, "%s%s", place.len ? "\n" : "", start->args[i] + 2);
+    }
+    return text_of(arena_copy(arena, place.at ? place.at : "", place.len));
+}
+
+// One that stands several times is a list.
+static const struct value *take_line(struct arena *arena, const struct value *before,
+                                     enum external_dns_id id, struct text text)
+{
+    const struct external_dns_parameter *row = &external_dns_parameters[id];
+    struct value *list = before ? value_copy(arena, before) : value_make(arena, VALUE_LIST);
+    int64_t number;
+    if (row->types == 1U << VALUE_INT && text_to_int64(text, &number))
+        return value_make_int(arena, number);
+    if (row->form != FORM_LIST)
+        return value_make_text(arena, text);
+    value_append(list, value_make_text(arena, text));
+    return list;
+}
+
+static void forget_place(struct update_record *record)
+{
+    for (size_t i = 0; i < PARAMETERS; i++)
+        if (is_place(text_of(external_dns_parameters[i].name)))
+            record->values[i] = NULL;
+}
+
+void update_record_put_in_force(struct arena *arena, struct update_record *record)
+{
+    struct text line;
+    struct text rest = record->has_pinned ? record->pinned.place : (struct text){0};
+    if (!rest.len)
+        return;
+    record->is_native = record->pinned.is_native;
+    if (!record->is_native)
+        return;
+    record->provider = EXTERNAL_DNS_RFC2136;
+    forget_place(record);
+    while (rest.len && text_cut(&rest, '\n', &line)) {
+        struct text flag;
+        const struct external_dns_parameter *row = text_cut(&line, '=', &flag) && is_place(flag)
+                                                       ? external_dns_find_flag(flag, NULL)
+                                                       : NULL;
+        size_t id = row ? (size_t)(row - external_dns_parameters) : PARAMETERS;
+        if (row)
+            record->values[id] =
+                take_line(arena, record->values[id], (enum external_dns_id)id, line);
+    }
 }

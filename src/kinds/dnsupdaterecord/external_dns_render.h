@@ -41,6 +41,10 @@ struct external_dns_start {
 void external_dns_start_make(struct arena *arena, const struct external_dns_input *input,
                              struct external_dns_start *out);
 
+// Where the records of an external-dns that is started so stand: its flags that say so, a line each
+// ("provider=rfc2136"). Owner id and prefixes are not among them.
+struct text external_dns_place(struct arena *arena, const struct external_dns_start *start);
+
 // What the record itself says of all that gets pinned, for an owner id of this process.
 void external_dns_pinned_make(struct arena *arena, const struct update_record *record,
                               unsigned minor, struct text project, struct text process_owner,

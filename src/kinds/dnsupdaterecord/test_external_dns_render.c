@@ -166,7 +166,8 @@ static void what_is_pinned_stays_whatever_the_record_says(void **state)
 {
     (void)state;
     struct external_dns_pinned read;
-    const struct external_dns_pinned pinned = {TEXT("old"), TEXT("p-"), TEXT("a.org/")};
+    const struct external_dns_pinned pinned = {
+        .owner_id = TEXT("old"), .txt_prefix = TEXT("p-"), .annotation_prefix = TEXT("a.org/")};
     const char *json = external_dns_pinned_write(arena, &pinned);
     assert_string_equal(json, "{\"txt-owner-id\":\"old\",\"txt-prefix\":\"p-\","
                               "\"annotation-prefix\":\"a.org/\"}");
