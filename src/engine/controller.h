@@ -356,6 +356,9 @@ struct decision_event { // an Event
     bool is_warning;
     const char *reason;
     const char *text;
+    // Whom it concerns, such as the Namespace that takes the subject along: in one that is being
+    // deleted no Event can be made. NULL: the subject.
+    const struct object *regarding;
 };
 struct decision_line { // a log line; when it is written, see decision.events
     enum log_level level;

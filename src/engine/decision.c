@@ -41,7 +41,7 @@ void decision_add_event(struct decision *decision, bool is_warning, const char *
 {
     if (decision->event_count < DECISION_EVENTS_MAX)
         decision->events[decision->event_count++] =
-            (struct decision_event){is_warning, reason, text};
+            (struct decision_event){.is_warning = is_warning, .reason = reason, .text = text};
 }
 
 void decision_add_sample(struct decision *decision, const struct controller_metric *metric,

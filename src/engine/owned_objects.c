@@ -87,7 +87,7 @@ static struct object_write *object_write_new(struct engine *engine, uint32_t key
 
 static void object_write_free(struct object_write *write)
 {
-    free(write->report);
+    report_free(write->report);
     free(write);
 }
 

@@ -233,8 +233,8 @@ static bool is_same_report(struct engine *engine, uint32_t id, const struct deci
 
 static void report_at_once(struct engine *engine, uint32_t id, const struct decision *decision)
 {
-    autofree struct report *report =
-        is_same_report(engine, id, decision) ? NULL : report_new(decision);
+    CLEANUP(report)
+    struct report *report = is_same_report(engine, id, decision) ? NULL : report_new(decision);
     report_send(engine, id, report, engine->keys[id].object);
 }
 

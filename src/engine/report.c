@@ -97,6 +97,8 @@ struct report *report_new(const struct decision *decision)
     for (size_t i = 0; i < report->event_count; i++) {
         report->events[i] = decision->events[i];
         report->events[i].text = put(&room, text_of(decision->events[i].text));
+        if (decision->events[i].regarding)
+            report->events[i].regarding = object_ref(decision->events[i].regarding);
     }
     for (size_t i = 0; i < report->line_count; i++) {
         report->lines[i] = decision->lines[i];
@@ -106,6 +108,13 @@ struct report *report_new(const struct decision *decision)
     report->count_count = copy_counts(decision, report->counts);
     report->programmed_ms = decision->programmed_ms;
     return report;
+}
+
+void report_free(struct report *report)
+{
+    for (size_t i = 0; report && i < report->event_count; i++)
+        object_unref(report->events[i].regarding);
+    free(report);
 }
 
 static void count(struct engine *engine, uint32_t key, const struct report *report)
@@ -124,7 +133,9 @@ void report_send(struct engine *engine, uint32_t key, const struct report *repor
         return;
     count(engine, key, report);
     for (size_t i = 0; i < report->event_count; i++) {
-        const struct kube_event event = {.regarding = object,
+        const struct object *regarding = report->events[i].regarding;
+        const struct kube_event event = {.regarding = regarding ? regarding : object,
+                                         .related = regarding ? object : NULL,
                                          .is_warning = report->events[i].is_warning,
                                          .reason = report->events[i].reason,
                                          .action = "Reconcile",

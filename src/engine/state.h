@@ -520,7 +520,9 @@ struct report {
     struct decision_sample *counts; // of metrics of type METRIC_COUNT
     int64_t programmed_ms;
 };
-struct report *report_new(const struct decision *decision); // NULL when there is nothing; free() it
+struct report *report_new(const struct decision *decision); // NULL when there is nothing
+void report_free(struct report *report);
+DEFINE_CLEANUP(report, report_free)
 void report_send(struct engine *engine, uint32_t key, const struct report *report,
                  const struct object *object);
 

@@ -117,7 +117,7 @@ static int open_bench(void **state)
                                                        .store = bench.store,
                                                        .controllers = all,
                                                        .controller_count = 1});
-    bench.event = (struct decision_event){false, "Counted", "it was counted"};
+    bench.event = (struct decision_event){.reason = "Counted", .text = "it was counted"};
     bench.level = LOG_INFO;
     if (!engine_start(bench.engine, NULL))
         return -1;

@@ -89,7 +89,7 @@ static void remember_refusal(struct engine *engine, uint32_t id, const struct er
 static void write_free(struct write *write)
 {
     object_unref(write->object);
-    free(write->report);
+    report_free(write->report);
     free(write);
 }
 

@@ -115,6 +115,7 @@ struct store_object_write {
 // An Event.
 struct kube_event {
     const struct object *regarding; // NULL: ourselves; in a cluster our Lease, on a folder nothing
+    const struct object *related;   // whose doings brought it about, if that is another; or NULL
     bool is_warning;
     const char *reason;
     const char *action;

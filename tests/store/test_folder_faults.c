@@ -253,7 +253,11 @@ static void notes_are_lines_of_the_events_file(void **state)
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    struct kube_event note = {rig_thing(rig, "www"), true, "Orphaned", "Delete", "left behind"};
+    struct kube_event note = {.regarding = rig_thing(rig, "www"),
+                              .is_warning = true,
+                              .reason = "Orphaned",
+                              .action = "Delete",
+                              .text = "left behind"};
     store_publish_event(rig->store, &note);
     rig_run(rig, 0);
     const char *events = rig_read(rig, ".signpost/events.jsonl");

@@ -29,6 +29,8 @@ struct model_reader {
 // By namespace (empty: the kind has none) and object name. NULL: there is none.
 const struct object *model_find(struct model_reader *reader, const struct kind *kind,
                                 struct text namespace_, struct text name);
+// When the deletion of a namespace began, in which nothing can be made since (Unix); 0: it has not.
+int64_t model_namespace_ends(struct model_reader *reader, struct text namespace_);
 // Notes that any object of the kind in that namespace matters (an empty one: all of the kind), and
 // walks over none of them.
 void model_note_all(struct model_reader *reader, const struct kind *kind, struct text namespace_);
@@ -75,6 +77,7 @@ struct record_view {
     size_t user_count;
     size_t listed; // publications whose logical cloud or clusters list it, wanted or not
     const struct object *lister; // one of those; NULL: there is none
+    bool is_ending;              // its namespace is being deleted
     // Another record that has the same effective owner id and is older; NULL: none.
     const struct object *owner_holder;
 };

@@ -215,6 +215,13 @@ struct text model_project(struct model_reader *reader, struct text namespace_)
     return (struct text){arena_copy(reader->arena, name.at, name.len), name.len};
 }
 
+int64_t model_namespace_ends(struct model_reader *reader, struct text namespace_)
+{
+    const struct object *object =
+        model_find(reader, &namespace_kind, (struct text){"", 0}, namespace_);
+    return object ? object->deleted_s : 0;
+}
+
 struct text model_namespace(struct model_reader *reader, struct text project)
 {
     struct text namespace_ = text_of(emco_object_name(reader->arena, project));

@@ -119,9 +119,11 @@ void intent_model_record(const void *state, struct arena *arena, const struct ob
     struct model_reader reader = {.model = model, .arena = arena};
     struct record_user *users =
         arena_new_array(arena, struct record_user, model->plan_slots.end + 1);
-    *out = (struct record_view){.users = users,
-                                .project = model_project(&reader, object_namespace(record)),
-                                .owner_holder = older_owner(model, record)};
+    *out =
+        (struct record_view){.users = users,
+                             .project = model_project(&reader, object_namespace(record)),
+                             .owner_holder = older_owner(model, record),
+                             .is_ending = model_namespace_ends(&reader, object_namespace(record))};
     for (uint32_t id = 0; id < model->plan_slots.end; id++)
         if (model->plans[id].publication)
             add_users(&reader, &model->plans[id], record, users, out);

@@ -6,7 +6,7 @@
 // begun before), or it was ready for two intervals where nobody can ask it. Native names were seen
 // going, each ahead of its DNSEndpoint.
 
-enum { SYNCS_WANTED = 2, ASSUMED_SLACK_S = 30, INTERVAL_DEFAULT_S = 60 };
+enum { LAST_CHANCE_S = 30, SYNCS_WANTED = 2, ASSUMED_SLACK_S = 30, INTERVAL_DEFAULT_S = 60 };
 
 // ---- the proof ----------------------------------------------------------------------------------
 
@@ -131,25 +131,17 @@ static void block_drain(struct drain *drain)
                            publication_list_names(drain->reconcile->arena, &record->written)));
 }
 
-// Their DNSEndpoints went before it was proven that external-dns removes them.
-static void drain_native(struct drain *drain, bool was_draining)
+static void drain_native(struct drain *drain)
 {
-    const struct publication_record *record = drain->record;
-    if (!was_draining)
+    if (publication_natives_are_gone(drain->reconcile, drain->record))
         end_drain(drain, REASON_DRAINED, "the provider has the names no more");
     else if (drain->spec->may_abandon)
         let_stay(drain);
     else
-        go_on(drain, REASON_DRAIN_BLOCKED,
-              arena_printf(drain->reconcile->arena,
-                           "external-dns for %s was to remove %s, and did not: set spec.engine to "
-                           "external-dns again until it has, or the annotation " ABANDON_ANNOTATION
-                           " to \"true\"",
-                           shown_name(drain),
-                           publication_list_names(drain->reconcile->arena, &record->written)));
+        go_on(drain, REASON_DRAINING, "the names are being removed from the provider");
 }
 
-static void prove_drain(struct drain *drain, bool was_draining)
+static void prove_drain(struct drain *drain)
 {
     const struct condition *available =
         conditions_find(&drain->status->conditions, "DeploymentAvailable");
@@ -161,8 +153,9 @@ static void prove_drain(struct drain *drain, bool was_draining)
         retain_names(drain, "they were written before dry-run was set, and a dry run removes "
                             "nothing");
     else if (drain->spec->is_native)
-        drain_native(drain, was_draining);
-    else if (!available || available->reason != REASON_AVAILABLE)
+        drain_native(drain);
+    else if (!available || available->status != CONDITION_TRUE ||
+             available->reason == REASON_UNUSED)
         block_drain(drain);
     else if (reason_of(drain, "Synced") == REASON_NOT_SCRAPED)
         assume_drain(drain, available);
@@ -200,6 +193,22 @@ static void drain_endpoints(struct drain *drain)
         go_on(drain, REASON_DRAINING, "DNSEndpoints are being removed");
 }
 
+// A namespace that is being deleted takes along whoever could remove the names. They are waited for
+// while they can, and not so long that the namespace stays for want of them.
+static void give_up_at_the_end(struct drain *drain)
+{
+    struct publication_reconcile *reconcile = drain->reconcile;
+    int64_t ends_s = model_namespace_ends(&reconcile->reader, drain->record->written.namespace_);
+    if (!ends_s)
+        return;
+    if (drain->record->reason == REASON_DRAIN_BLOCKED ||
+        ends_s + LAST_CHANCE_S <= reconcile->in->now_ms / 1000)
+        retain_names(drain, "the namespace of the record is being deleted, and with it whoever "
+                            "would have removed them");
+    else
+        decision_wake_at(reconcile->out, (ends_s + LAST_CHANCE_S) * 1000);
+}
+
 void publication_drain(struct publication_reconcile *reconcile, struct publication_record *record)
 {
     struct drain drain = {
@@ -222,5 +231,7 @@ void publication_drain(struct publication_reconcile *reconcile, struct publicati
         written->draining_since_s = reconcile->in->now_ms / 1000;
         written->sync_s = drain.status->last_sync_s;
     }
-    prove_drain(&drain, was_draining);
+    prove_drain(&drain);
+    if (!record->is_drained)
+        give_up_at_the_end(&drain);
 }

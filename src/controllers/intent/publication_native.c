@@ -41,7 +41,8 @@ static size_t count_sets(const struct publication_reconcile *reconcile)
     size_t count = 0;
     for (size_t i = 0; i < reconcile->context.standing_count; i++)
         count += reconcile->context.standing[i].says.count;
-    return count + reconcile->endpoint_count * ENDPOINT_SETS_MAX;
+    return count + reconcile->endpoint_count * ENDPOINT_SETS_MAX +
+           reconcile->before.name_count * reconcile->record_count;
 }
 
 static void add_wanted(struct publication_reconcile *reconcile,
@@ -73,6 +74,20 @@ static void add_standing(struct publication_reconcile *reconcile,
                                   .name = seen->endpoints[i].dns_name,
                                   .type = seen->endpoints[i].type,
                                   .is_standing = true};
+}
+
+// Somebody else has removed its DNSEndpoint, such as the end of the namespace.
+static void add_remembered(struct publication_reconcile *reconcile,
+                           const struct publication_record *record)
+{
+    const struct dnspublication_status *before = &reconcile->before;
+    for (size_t i = 0; record->reason && is_native(record) && i < before->name_count; i++)
+        if (publication_remembers(reconcile, &before->names[i], record))
+            reconcile->natives[reconcile->native_count++] =
+                (struct native_claim){.record = record,
+                                      .name = before->names[i].name,
+                                      .type = before->names[i].type,
+                                      .is_standing = true};
 }
 
 // A name that several clusters have at one record stands there with the targets of all.
@@ -119,6 +134,8 @@ static void list_natives(struct publication_reconcile *reconcile)
             add_wanted(reconcile, &reconcile->endpoints[i]);
     for (size_t i = 0; i < reconcile->context.standing_count; i++)
         add_standing(reconcile, &reconcile->context.standing[i]);
+    for (size_t i = 0; i < reconcile->record_count; i++)
+        add_remembered(reconcile, &reconcile->records[i]);
     merge_natives(reconcile);
 }
 
@@ -130,19 +147,28 @@ static struct text subdomain_of(struct text name, struct text zone)
     return name.len > zone.len ? (struct text){name.at, name.len - zone.len - 1} : TEXT("@");
 }
 
+// NATIVE_ZONES_MAX: no zone of the record has the name.
+static size_t zone_of(struct arena *arena, const struct native_claim *native, struct text *zone)
+{
+    struct native_zones zones;
+    native_zones_of(arena, native->record->spec, &zones);
+    size_t at = native_zone_of_name(&zones, native->name);
+    if (at != NATIVE_ZONES_MAX)
+        *zone = zones.items[at];
+    return at;
+}
+
 static void claim_native(struct publication_reconcile *reconcile, struct native_claim *native)
 {
     enum record_type type;
-    struct native_zones zones;
+    struct text zone;
     const struct publication_record *record = native->record;
-    native_zones_of(reconcile->arena, record->spec, &zones);
-    size_t at = native_zone_of_name(&zones, native->name);
+    size_t at = zone_of(reconcile->arena, native, &zone);
     if (at == NATIVE_ZONES_MAX || !record_type_parse(native->type, &type) || !native->is_standing)
         return;
     if (!native->is_wanted && keeps_names(record))
         return;
     bool is_known = publication_is_known(reconcile);
-    struct text zone = zones.items[at];
     struct text subdomain = subdomain_of(native->name, zone);
     const char *registry = native_registry(reconcile->arena, record->spec, zone);
     struct text spec = object_spec(record->object);
@@ -195,6 +221,32 @@ bool native_claim_is_settled(const struct native_claim *claim)
            receipt->intent == (claim->is_wanted ? CLAIM_SET : CLAIM_REMOVE);
 }
 
+static bool is_gone(const struct publication_reconcile *reconcile,
+                    const struct publication_record *record, const struct published_name *name)
+{
+    enum record_type type;
+    struct text zone;
+    struct native_claim claim = {.record = record, .name = name->name};
+    if (zone_of(reconcile->arena, &claim, &zone) == NATIVE_ZONES_MAX ||
+        !record_type_parse(name->type, &type))
+        return true;
+    claim.receipt =
+        snapshot_receipt(reconcile->in, native_registry(reconcile->arena, record->spec, zone), type,
+                         zone, subdomain_of(name->name, zone));
+    return native_claim_is_settled(&claim);
+}
+
+bool publication_natives_are_gone(struct publication_reconcile *reconcile,
+                                  const struct publication_record *record)
+{
+    const struct dnspublication_status *before = &reconcile->before;
+    for (size_t i = 0; i < before->name_count; i++)
+        if (publication_remembers(reconcile, &before->names[i], record) &&
+            !is_gone(reconcile, record, &before->names[i]))
+            return false;
+    return true;
+}
+
 static const struct native_claim *find_native(const struct publication_reconcile *reconcile,
                                               const struct publication_record *record,
                                               const struct endpoint *set)
@@ -237,4 +289,20 @@ bool publication_is_released(const struct publication_reconcile *reconcile,
             return false;
     }
     return true;
+}
+
+const struct native_claim *publication_find_removal(struct publication_reconcile *reconcile,
+                                                    const struct published_name *name)
+{
+    for (size_t i = 0; i < reconcile->record_count; i++) {
+        const struct publication_record *record = &reconcile->records[i];
+        const struct endpoint set = {.dns_name = name->name, .type = name->type};
+        const struct native_claim *claim =
+            record->reason && is_native(record) && publication_remembers(reconcile, name, record)
+                ? find_native(reconcile, record, &set)
+                : NULL;
+        if (claim && !claim->is_wanted)
+            return claim;
+    }
+    return NULL;
 }

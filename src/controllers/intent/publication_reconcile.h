@@ -73,6 +73,11 @@ void publication_drain(struct publication_reconcile *reconcile, struct publicati
 // Their DNSEndpoints stay, so that they are removed when somebody can.
 bool publication_is_stranded(const struct publication_record *record);
 
+// Has the status of before the name in that record, as one that may stand at its provider?
+bool publication_remembers(struct publication_reconcile *reconcile,
+                           const struct published_name *name,
+                           const struct publication_record *record);
+
 // Claims what native records are to publish, and what is to go there (publication_native.c).
 void publication_claim_natives(struct publication_reconcile *reconcile);
 // Is all gone of what a DNSEndpoint remembers, so that it may go? Those of other records may at
@@ -83,6 +88,12 @@ bool publication_is_released(const struct publication_reconcile *reconcile,
 const struct native_claim *publication_find_native(const struct publication_reconcile *reconcile,
                                                    const struct intent_endpoint *endpoint,
                                                    const struct endpoint *set);
+// Are all names of a native record that the status remembers proven to be gone?
+bool publication_natives_are_gone(struct publication_reconcile *reconcile,
+                                  const struct publication_record *record);
+// The claim by which such a name is being removed; NULL: there is none.
+const struct native_claim *publication_find_removal(struct publication_reconcile *reconcile,
+                                                    const struct published_name *name);
 bool native_claim_is_settled(const struct native_claim *claim);
 // Are the names known? While the cloud that they come from is not there, what stands stays.
 bool publication_is_known(const struct publication_reconcile *reconcile);

@@ -52,15 +52,16 @@ static bool has_condition(const struct update_record_status *status, const char 
 }
 
 // One that is deleted stays as long as somebody lists it, if our finalizer keeps it.
-static bool is_going(const struct object *record)
+static bool is_going(struct publication_reconcile *reconcile, const struct object *record)
 {
-    return record->deleted_s && !record->has_finalizer;
+    return (record->deleted_s && !record->has_finalizer) ||
+           model_namespace_ends(&reconcile->reader, object_namespace(record));
 }
 
 // A record that moves to another place, or is going, is left by all.
-static bool is_usable(const struct resolved_record *record)
+static bool is_usable(struct publication_reconcile *reconcile, const struct resolved_record *record)
 {
-    return !record->fault && !is_going(record->object) &&
+    return !record->fault && !is_going(reconcile, record->object) &&
            !has_condition(record->status, "Moving", CONDITION_TRUE);
 }
 
@@ -68,7 +69,7 @@ static void list_wanted(struct publication_reconcile *reconcile)
 {
     for (size_t i = 0; i < reconcile->endpoint_count; i++) {
         const struct intent_endpoint *endpoint = &reconcile->endpoints[i];
-        if (!endpoint->set_count || !is_usable(endpoint->record))
+        if (!endpoint->set_count || !is_usable(reconcile, endpoint->record))
             continue;
         struct publication_record *record =
             publication_find_record(reconcile, endpoint->record->object);
@@ -141,6 +142,13 @@ static bool is_name_of(struct publication_reconcile *reconcile, const struct pub
            text_is(record->written.name, emco_object_name(reconcile->arena, rest));
 }
 
+bool publication_remembers(struct publication_reconcile *reconcile,
+                           const struct published_name *name,
+                           const struct publication_record *record)
+{
+    return was_published(name) && is_name_of(reconcile, name, record);
+}
+
 struct name_list {
     struct arena *arena;
     struct text *items;
@@ -176,7 +184,7 @@ static void collect_names(struct publication_reconcile *reconcile,
     add_names(&list, record->written.names, record->written.name_count);
     add_standing_names(&list, reconcile, record);
     for (size_t i = 0; i < before->name_count; i++)
-        if (was_published(&before->names[i]) && is_name_of(reconcile, &before->names[i], record))
+        if (publication_remembers(reconcile, &before->names[i], record))
             add_names(&list, &before->names[i].name, 1);
     record->written.names = list.items;
     record->written.name_count = list.count ? endpoint_sort_targets(list.items, list.count) : 0;
@@ -239,9 +247,9 @@ static void retain(struct publication_reconcile *reconcile, const struct publica
 static bool is_published_again(const struct publication_reconcile *reconcile,
                                const struct published_record *retained, struct text name)
 {
-    for (size_t i = 0; reconcile->is_wanted && i < reconcile->endpoint_count; i++) {
+    for (size_t i = 0; i < reconcile->endpoint_count; i++) {
         const struct intent_endpoint *endpoint = &reconcile->endpoints[i];
-        if (endpoint->set_count && text_equal(endpoint->service->name, name) &&
+        if (publication_writes(reconcile, endpoint) && text_equal(endpoint->service->name, name) &&
             is_record(retained, endpoint->record->object))
             return true;
     }

@@ -2,6 +2,7 @@
 
 #include "controllers/intent/events.def"
 #include "controllers/intent/publication_reconcile.h"
+#include "kinds/namespace/namespace_kind.h"
 
 // What people are told of a publication: each name's state, the conditions, the state of the whole.
 
@@ -164,11 +165,36 @@ static bool is_shown(const struct report *report, const struct intent_endpoint *
     return record && record->was_written;
 }
 
+static bool is_listed(const struct report *report, const struct published_name *name)
+{
+    for (size_t i = 0; i < report->name_count; i++)
+        if (!compare_name(name, &report->names[i]))
+            return true;
+    return false;
+}
+
+// Names that are being removed from a server, and that no DNSEndpoint has any more.
+static void list_removed(struct report *report)
+{
+    const struct dnspublication_status *before = &report->reconcile->before;
+    for (size_t i = 0; i < before->name_count; i++) {
+        struct published_name name = before->names[i];
+        const struct native_claim *claim = publication_find_removal(report->reconcile, &name);
+        if (!claim || native_claim_is_settled(claim) || is_listed(report, &name))
+            continue;
+        if (name.state != NAME_REMOVING)
+            name.since_s = report->reconcile->in->now_ms / 1000;
+        name.state = NAME_REMOVING;
+        report->names[report->name_count++] = name;
+    }
+}
+
 static void list_names(struct report *report)
 {
     const struct publication_reconcile *reconcile = report->reconcile;
     report->names = arena_new_array(reconcile->arena, struct published_name,
-                                    reconcile->endpoint_count * ENDPOINT_SETS_MAX + 1);
+                                    reconcile->endpoint_count * ENDPOINT_SETS_MAX +
+                                        reconcile->before.name_count + 1);
     for (size_t i = 0; i < reconcile->endpoint_count; i++) {
         const struct intent_endpoint *endpoint = &reconcile->endpoints[i];
         if (reconcile->is_wanted)
@@ -180,6 +206,7 @@ static void list_names(struct report *report)
         for (size_t at = 0; at < endpoint->set_count; at++)
             add_name(report, endpoint, &endpoint->sets[at]);
     }
+    list_removed(report);
     report->status.names = report->names;
     report->status.name_count = report->name_count;
 }
@@ -276,6 +303,32 @@ struct outcome {
     const char *message;
 };
 
+// A record that has to do without names that are there: it moves, or goes.
+static const struct resolved_record *first_left(const struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    for (size_t i = 0; i < reconcile->endpoint_count; i++)
+        if (reconcile->endpoints[i].set_count &&
+            !publication_writes(reconcile, &reconcile->endpoints[i]))
+            return reconcile->endpoints[i].record;
+    return NULL;
+}
+
+static struct outcome outcome_of_left(const struct report *report,
+                                      const struct resolved_record *record)
+{
+    const struct condition *moving = conditions_find(&record->status->conditions, "Moving");
+    bool is_moving = moving && moving->status == CONDITION_TRUE;
+    return (struct outcome){
+        false, is_moving ? REASON_MOVING : REASON_RECORD_NOT_FOUND,
+        arena_printf(report->reconcile->arena,
+                     is_moving ? "DNSUpdateRecord %s moves to another place: its names are absent "
+                                 "until nothing is left at the old one"
+                               : "DNSUpdateRecord %s is being deleted: take it out of the list, or "
+                                 "make it again when it is gone",
+                     record->shown)};
+}
+
 static struct outcome outcome_of_records(const struct report *report)
 {
     const struct condition *why;
@@ -291,6 +344,9 @@ static struct outcome outcome_of_records(const struct report *report)
                                 arena_printf(report->reconcile->arena, "%.*s: %s",
                                              TEXT_ARGS(report->failed.name),
                                              report->failed.message)};
+    const struct resolved_record *left = first_left(report);
+    if (left)
+        return outcome_of_left(report, left);
     const struct resolved_record *record = first_unavailable(report, &why);
     if (!record)
         return (struct outcome){true, REASON_PUBLISHED,
@@ -434,12 +490,25 @@ static void add_samples(struct report *report)
 
 // ---- events -------------------------------------------------------------------------------------
 
+// In a namespace that is being deleted no Event can be made: it is one of the Namespace then.
+static void send_event(struct publication_reconcile *reconcile, bool is_warning, const char *event,
+                       const char *text)
+{
+    struct model_reader *reader = &reconcile->reader;
+    struct text namespace_ = reconcile->resolved.namespace_;
+    struct decision *out = reconcile->out;
+    decision_add_event(out, is_warning, event, text);
+    if (out->event_count && model_namespace_ends(reader, namespace_))
+        out->events[out->event_count - 1].regarding =
+            model_find(reader, &namespace_kind, (struct text){"", 0}, namespace_);
+}
+
 static void add_event(struct report *report, const char *type, bool is_warning, const char *event)
 {
     const struct condition *now = conditions_find(&report->status.conditions, type);
     const struct condition *before = conditions_find(&report->reconcile->before.conditions, type);
     if (now && (!before || before->reason != now->reason))
-        decision_add_event(report->reconcile->out, is_warning, event, now->message);
+        send_event(report->reconcile, is_warning, event, now->message);
 }
 
 static void add_events(struct report *report)
@@ -493,6 +562,5 @@ void publication_report_retained(struct publication_reconcile *reconcile)
     const struct report report = {.reconcile = reconcile};
     const struct condition *before = conditions_find(&reconcile->before.conditions, "Drained");
     if (reconcile->retained_count && (!before || before->reason != REASON_RECORDS_RETAINED))
-        decision_add_event(reconcile->out, true, EVENT_NAMES_NOT_DRAINED,
-                           retained_message(&report));
+        send_event(reconcile, true, EVENT_NAMES_NOT_DRAINED, retained_message(&report));
 }

@@ -688,10 +688,111 @@ static void names_that_external_dns_was_to_remove_are_not_taken_for_gone(void **
     publish_and_terminate(AVAILABLE("False", "CrashLoop") SYNCED("Unknown", "NotScraped"));
     assert_string_equal(drained(), "False/DrainBlocked");
     put_record("", ",'engine':'native'");
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
+    value_put(arena, record->tree, "metadata.annotations",
+              quote(arena, "{'" PINNED_ANNOTATION "':'{\\'txt-owner-id\\':\\'o\\',"
+                           "\\'txt-prefix\\':\\'\\',\\'annotation-prefix\\':\\'a/\\',"
+                           "\\'place\\':\\'provider=rfc2136\\'}'}"));
+    store_tree(record);
     reconcile_site("dig");
     assert_string_equal(drained(), "False/DrainBlocked");
     assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "shop.example.org"));
     assert_string_equal(state_of_dig(), "Terminating");
+}
+
+// Whoever has done it.
+static void a_native_name_goes_though_its_object_went_before(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    site.outcome = RECEIPT_WAITING;
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].kind == &dnsendpoint_kind)
+            site.objects[i].tree = NULL;
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "REMOVE A shop example.org");
+    assert_string_equal(text_of_name(0, "state"), "Removing");
+    assert_string_equal(state_of_dig(), "Terminating");
+    site.outcome = RECEIPT_SETTLED;
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "");
+    assert_string_equal(drained(), "True/Drained");
+    assert_string_equal(state_of_dig(), "Terminated");
+}
+
+// ---- the end of a namespace ---------------------------------------------------------------------
+
+static void end_namespace(void)
+{
+    struct site_object *found = put(&namespace_kind, "shop", "'spec':{}");
+    value_put(arena, found->tree, "metadata.deletionTimestamp",
+              status_time_make(arena, site.now_ms / 1000));
+    store_tree(found);
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].kind == &dnsendpoint_kind)
+            site.objects[i].tree = NULL;
+    found = at_site(&dnspublication_kind, "dig");
+    value_put(arena, found->tree, "metadata.deletionTimestamp",
+              status_time_make(arena, site.now_ms / 1000));
+    store_tree(found);
+}
+
+static void assert_it_goes_and_tells(void)
+{
+    assert_int_equal(site.decision.finalizer, FINALIZER_REMOVE);
+    assert_int_equal(site.decision.event_count, 1);
+    assert_string_equal(site.decision.events[0].reason, "NamesNotDrained");
+    assert_non_null(strstr(site.decision.events[0].text, "shop.example.org"));
+    assert_ptr_equal(site.decision.events[0].regarding->kind, &namespace_kind);
+}
+
+static void the_end_of_a_namespace_gives_native_names_a_last_chance(void **state)
+{
+    (void)state;
+    for (int goes = 0; goes < 2; goes++) {
+        close_site(NULL);
+        open_site(state);
+        put_usual();
+        put_record("", ",'engine':'native'");
+        reconcile_site("dig");
+        site.outcome = RECEIPT_WAITING;
+        end_namespace();
+        decide_site("dig");
+        assert_string_equal(claimed(), "REMOVE A shop example.org");
+        assert_int_equal(site.decision.wake_ms, site.now_ms + 30000);
+        decide_site("dig");
+        assert_int_equal(site.decision.finalizer, FINALIZER_LEAVE);
+        if (goes)
+            site.outcome = RECEIPT_SETTLED;
+        else
+            site.now_ms += 30000;
+        decide_site("dig");
+        if (goes) {
+            decide_site("dig");
+            assert_int_equal(site.decision.finalizer, FINALIZER_REMOVE);
+            assert_int_equal(site.decision.event_count, 0);
+        } else {
+            assert_it_goes_and_tells();
+        }
+    }
+}
+
+static void the_end_of_a_namespace_tells_what_external_dns_leaves(void **state)
+{
+    (void)state;
+    put_usual();
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    end_namespace();
+    decide_site("dig");
+    assert_int_equal(site.decision.finalizer, FINALIZER_LEAVE); // its pod may still run
+    set_record_status(AVAILABLE("True", "Unused"), BEGAN_S);
+    decide_site("dig");
+    assert_it_goes_and_tells();
 }
 
 #define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
@@ -721,6 +822,9 @@ int main(void)
         SITE(a_record_that_is_gone_takes_along_whoever_would_remove_names),
         SITE(names_that_a_folder_leaves_to_nobody_keep_their_objects),
         SITE(names_that_external_dns_was_to_remove_are_not_taken_for_gone),
+        SITE(a_native_name_goes_though_its_object_went_before),
+        SITE(the_end_of_a_namespace_gives_native_names_a_last_chance),
+        SITE(the_end_of_a_namespace_tells_what_external_dns_leaves),
         SITE(a_folder_has_nobody_who_drains),
         SITE(a_record_that_moves_is_left_and_used_again),
         SITE(a_native_name_is_claimed_when_its_object_stands),

@@ -19,6 +19,7 @@
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
 #include "kinds/edgecluster/edgecluster_kind.h"
 #include "kinds/logicalcloud/logicalcloud_kind.h"
+#include "kinds/namespace/namespace_kind.h"
 #include "kinds/node/node_kind.h"
 #include "kinds/service/service_kind.h"
 #include "kinds/trafficgroupintent/trafficgroupintent_kind.h"

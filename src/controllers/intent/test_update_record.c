@@ -416,6 +416,40 @@ static void a_deleted_record_stays_until_nobody_lists_it_and_it_is_drained(void 
     assert_null(find_at_site(&dnsupdaterecord_kind, "public"));
 }
 
+static void end_namespace(void)
+{
+    struct site_object *found = put(&namespace_kind, "shop", "'spec':{}");
+    value_put_text(arena, found->tree, "metadata.deletionTimestamp", "2025-12-30T10:00:30Z");
+    store_tree(found);
+}
+
+// Though it is listed; and nothing is made again of what the end has taken.
+static void a_record_goes_with_its_namespace(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    run_pod(true, NULL);
+    answer_metrics(METRICS("1767088800", ""));
+    reconcile_record();
+    reconcile_site("dig");
+    end_namespace();
+    delete_record();
+    reconcile_record();
+    assert_non_null(deployment()); // it may remove names as long as it stands
+    put_away(&role_kind, WORKLOAD);
+    put_away(&deployment_kind, WORKLOAD);
+    put_away(&rolebinding_kind, WORKLOAD);
+    put_away(&serviceaccount_kind, WORKLOAD);
+    reconcile_record();
+    assert_int_equal(site.decision.object_count, 0);
+    assert_condition("DeploymentAvailable", "True/Unused");
+    reconcile_site("dig"); // leaves the record, which nobody can drain any more
+    assert_string_equal(condition_of(arena, status_of("dig"), "Drained"), "False/RecordsRetained");
+    assert_string_equal(condition_of(arena, status_of("dig"), "Published"), "False/RecordNotFound");
+    reconcile_record();
+    assert_null(find_at_site(&dnsupdaterecord_kind, "public"));
+}
+
 static void native_removes_the_deployment_at_once(void **state)
 {
     (void)state;
@@ -537,6 +571,7 @@ static void a_move_waits_until_the_old_place_is_drained(void **state)
     assert_condition("Accepted", "True/Accepted");
     assert_null(strstr(deployment_json("spec"), "--txt-owner-id=other"));
     reconcile_site("dig");
+    assert_string_equal(condition_of(arena, status_of("dig"), "Published"), "False/Moving");
     reconcile_record();
     assert_condition("Draining", "True/Draining");
     assert_int_equal(runtime.good_for_ms, 15000);
@@ -852,6 +887,7 @@ int main(void)
         STORY(what_others_change_is_put_back),
         STORY(fields_that_the_record_gives_no_more_go),
         STORY(a_deleted_record_stays_until_nobody_lists_it_and_it_is_drained),
+        STORY(a_record_goes_with_its_namespace),
         STORY(native_removes_the_deployment_at_once),
         STORY(external_dns_comes_to_remove_what_was_published_natively),
         STORY(a_record_that_is_refused_leaves_what_runs),

@@ -203,16 +203,19 @@ static void choose_deployment(struct update_record_reconcile *reconcile)
     bool has_endpoints = reconcile->in->inputs[UPDATE_RECORD_ENDPOINTS].count > 0;
     reconcile->wants_deployment =
         !reconcile->is_native && (has_endpoints || (reconcile->may_stand && was_there));
-    reconcile->is_held = reconcile->fault.reason || reconcile->credentials.reason ||
-                         reconcile->is_moving || !reconcile->has_start ||
-                         !reconcile->record.image.len;
+    if (reconcile->view.is_ending && !reconcile->seen[EXTERNAL_DNS_DEPLOYMENT])
+        reconcile->wants_deployment = false; // nothing can be made there
+    reconcile->is_held = reconcile->view.is_ending || reconcile->fault.reason ||
+                         reconcile->credentials.reason || reconcile->is_moving ||
+                         !reconcile->has_start || !reconcile->record.image.len;
 }
 
 static bool is_over(const struct update_record_reconcile *reconcile)
 {
-    return reconcile->in->subject->deleted_s && !reconcile->view.listed &&
-           !reconcile->view.user_count && !reconcile->may_stand &&
-           !update_record_has_workload(reconcile);
+    const struct record_view *view = &reconcile->view;
+    return reconcile->in->subject->deleted_s && !reconcile->may_stand &&
+           !update_record_has_workload(reconcile) &&
+           (view->is_ending || (!view->listed && !view->user_count));
 }
 
 // What the annotation says is in force as long as something of the record may stand.

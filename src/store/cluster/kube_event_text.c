@@ -41,6 +41,8 @@ uint64_t kube_event_series(const struct kube_event *event)
     AUTO_BUFFER key = {0};
     buffer_printf(&key, "%d\n%s\n%s\n", event->is_warning, event->action, event->reason);
     add_object(&key, event->regarding);
+    if (event->related)
+        add_object(&key, event->related);
     return hash_of(&key);
 }
 
@@ -83,11 +85,12 @@ static void add_time(struct buffer *out, const char *key, int64_t unix_us)
     buffer_printf(out, "\"%s\":\"%s\"", key, time);
 }
 
-static void add_regarding(struct buffer *out, const struct object *object, const char *version)
+static void add_reference(struct buffer *out, const char *key, const struct object *object,
+                          const char *version)
 {
     char uid[37];
     object_write_uid(object, uid);
-    buffer_add_text(out, "\"regarding\":{");
+    buffer_printf(out, "\"%s\":{", key);
     add_slice(out, "apiVersion", text_of(version));
     buffer_add_char(out, ',');
     add_slice(out, "kind", text_of(object->kind->name));
@@ -103,7 +106,7 @@ static void add_regarding(struct buffer *out, const struct object *object, const
 }
 
 void kube_event_write_rest(struct buffer *out, const struct kube_event *event, const char *version,
-                           const char *instance, int64_t unix_us)
+                           const char *related_version, const char *instance, int64_t unix_us)
 {
     const char *action = event->action && *event->action ? event->action : event->reason;
     add_time(out, "eventTime", unix_us);
@@ -116,7 +119,11 @@ void kube_event_write_rest(struct buffer *out, const struct kube_event *event, c
     buffer_printf(out, ",\"type\":\"%s\",", event->is_warning ? "Warning" : "Normal");
     add_text(out, "note", event->text ? event->text : "", NOTE_MAX);
     buffer_add_char(out, ',');
-    add_regarding(out, event->regarding, version);
+    add_reference(out, "regarding", event->regarding, version);
+    if (event->related) {
+        buffer_add_char(out, ',');
+        add_reference(out, "related", event->related, related_version);
+    }
     buffer_add_char(out, '}');
 }
 

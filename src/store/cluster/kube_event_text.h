@@ -18,9 +18,9 @@ struct text kube_event_namespace(const struct kube_event *event);
 // "<regarded name>.<hex of ns>", cut so that it is a name.
 void kube_event_write_name(struct buffer *out, struct text regarded, int64_t unix_ns);
 // All fields after metadata; ends with the closing brace. `version` is that of the regarded
-// object: "apps/v1".
+// object: "apps/v1"; the other one that of the related object, if there is one.
 void kube_event_write_rest(struct buffer *out, const struct kube_event *event, const char *version,
-                           const char *instance, int64_t unix_us);
+                           const char *related_version, const char *instance, int64_t unix_us);
 // Appends the whole Event, from its name, namespace and rest.
 void kube_event_write(struct buffer *out, struct text name, struct text namespace_,
                       struct text rest);

@@ -413,13 +413,17 @@ static void queue_event(struct kube_events *events, uint64_t key, const struct k
 {
     AUTO_BUFFER rest = {0};
     AUTO_BUFFER version = {0};
+    AUTO_BUFFER related = {0};
     struct text regarded = object_name(event->regarding);
     struct text namespace_ = kube_event_namespace(event);
     struct item *item = mem_new_of(struct item);
     int64_t unix_ns = unix_ms * NS_PER_MS;
     events->unix_ns = unix_ns > events->unix_ns ? unix_ns : events->unix_ns + 1;
     api_versions_write(&version, events->versions, event->regarding->kind);
-    kube_event_write_rest(&rest, event, version.at, events->instance, unix_ms * US_PER_MS);
+    if (event->related)
+        api_versions_write(&related, events->versions, event->related->kind);
+    kube_event_write_rest(&rest, event, version.at, related.at, events->instance,
+                          unix_ms * US_PER_MS);
     item->series = key;
     item->regarded = strndup(regarded.at, regarded.len);
     item->namespace_ = strndup(namespace_.at, namespace_.len);

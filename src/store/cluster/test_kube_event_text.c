@@ -25,7 +25,7 @@ static void an_event_has_all_that_the_server_requires(void **state)
     struct kube_event event = note_of(object);
     AUTO_BUFFER rest = {0};
     AUTO_BUFFER out = {0};
-    kube_event_write_rest(&rest, &event, "test.example.org/v1", "pod-1", unix_us);
+    kube_event_write_rest(&rest, &event, "test.example.org/v1", NULL, "pod-1", unix_us);
     kube_event_write(&out, TEXT("www.1"), kube_event_namespace(&event), buffer_text(&rest));
     assert_string_equal(
         out.at, "{\"apiVersion\":\"events.k8s.io/v1\",\"kind\":\"Event\",\"metadata\":{"
@@ -46,7 +46,7 @@ static void what_has_no_namespace_is_noted_in_default(void **state)
     struct kube_event event = note_of(object);
     AUTO_BUFFER rest = {0};
     event.is_warning = true;
-    kube_event_write_rest(&rest, &event, "test.example.org/v1", "pod-1", unix_us);
+    kube_event_write_rest(&rest, &event, "test.example.org/v1", NULL, "pod-1", unix_us);
     assert_true(text_is(kube_event_namespace(&event), "default"));
     assert_non_null(strstr(rest.at, "\"type\":\"Warning\""));
     assert_null(strstr(rest.at, "\"namespace\""));
@@ -75,7 +75,7 @@ static void fields_keep_within_the_limits_of_the_server(void **state)
     struct kube_event event = note_of(object);
     event.reason = event.action = event.text = longest;
     AUTO_BUFFER rest = {0};
-    kube_event_write_rest(&rest, &event, "test.example.org/v1", longest, unix_us);
+    kube_event_write_rest(&rest, &event, "test.example.org/v1", NULL, longest, unix_us);
     assert_int_equal(length_of(buffer_text(&rest), "reportingInstance"), 128);
     assert_int_equal(length_of(buffer_text(&rest), "reason"), 128);
     assert_int_equal(length_of(buffer_text(&rest), "action"), 128);
@@ -90,7 +90,7 @@ static void an_action_that_is_missing_is_the_reason(void **state)
     struct kube_event event = note_of(object);
     AUTO_BUFFER rest = {0};
     event.action = NULL;
-    kube_event_write_rest(&rest, &event, "test.example.org/v1", "pod-1", unix_us);
+    kube_event_write_rest(&rest, &event, "test.example.org/v1", NULL, "pod-1", unix_us);
     assert_int_equal(length_of(buffer_text(&rest), "action"), strlen("RecordCreated"));
     object_unref(object);
 }

@@ -118,7 +118,11 @@ static void report_refusal(struct folder *folder, const char *path, const char *
     if (!folder->is_leading)
         return;
     if (regarding) {
-        struct kube_event note = {regarding, true, EVENT_INVALID_MANIFEST, "Read", text};
+        struct kube_event note = {.regarding = regarding,
+                                  .is_warning = true,
+                                  .reason = EVENT_INVALID_MANIFEST,
+                                  .action = "Read",
+                                  .text = text};
         events_add(&folder->events, &note, now_ms);
     } else {
         events_add_manifest(&folder->events, path, EVENT_INVALID_MANIFEST, text, now_ms);
