@@ -314,6 +314,16 @@ static const struct resolved_record *first_left(const struct report *report)
     return NULL;
 }
 
+// Is a record about to be remembered, before its first name?
+static bool is_written_ahead(const struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    for (size_t i = 0; i < reconcile->record_count; i++)
+        if (reconcile->records[i].is_wanted && !reconcile->records[i].was_written)
+            return true;
+    return false;
+}
+
 static struct outcome outcome_of_left(const struct report *report,
                                       const struct resolved_record *record)
 {
@@ -347,6 +357,8 @@ static struct outcome outcome_of_records(const struct report *report)
     const struct resolved_record *left = first_left(report);
     if (left)
         return outcome_of_left(report, left);
+    if (is_written_ahead(report))
+        return (struct outcome){false, REASON_PROGRESSING, "the names are being written"};
     const struct resolved_record *record = first_unavailable(report, &why);
     if (!record)
         return (struct outcome){true, REASON_PUBLISHED,

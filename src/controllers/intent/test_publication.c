@@ -340,6 +340,97 @@ static void publish_and_terminate(const char *conditions)
     assert_string_equal(published(), "");
 }
 
+// ---- the state of the whole ---------------------------------------------------------------------
+
+static void assert_state(const char *state, const char *condition)
+{
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), state);
+    assert_string_equal(condition_of(arena, status_of("dig"), "Published"), condition);
+}
+
+static void a_publication_goes_from_created_to_terminated_and_back(void **state)
+{
+    (void)state;
+    put_usual();
+    put_publication("'desired':'Created'");
+    assert_state("Created", "False/NotInstantiated");
+    value_put_text(arena, at_site(&dnspublication_kind, "dig")->tree,
+                   "metadata.annotations[" DNSPUBLICATION_APPROVED_ANNOTATION "]", "true");
+    store_tree(at_site(&dnspublication_kind, "dig"));
+    assert_state("Approved", "False/NotInstantiated");
+    put_publication(WANTED);
+    put_cluster("{'x':'y'}", "");
+    assert_state("Instantiating", "False/AddressPending");
+    put_cluster("{'dnsPublicAddress':'198.51.100.7'}", "");
+    assert_state("Instantiating", "False/Progressing"); // external-dns has yet to come
+    assert_string_equal(text_of_name(0, "state"), "Written");
+    set_record_status(AVAILABLE("False", "CrashLoop"), 0);
+    assert_state("Instantiating", "False/CrashLoop");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    assert_state("Instantiated", "True/Published");
+    put_cloud("", ""); // only the names of that list are drained
+    assert_state("Updating", "False/NoProvider");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 60);
+    reconcile_site("dig");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 120);
+    assert_state("Instantiated", "False/NoProvider");
+    put_cloud("", LISTED);
+    assert_state("Instantiated", "True/Published");
+    put_publication("'desired':'Terminated'");
+    assert_state("Terminating", "False/NotInstantiated");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 180);
+    reconcile_site("dig");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 240);
+    assert_state("Terminated", "False/NotInstantiated");
+    put_publication(WANTED);
+    assert_state("Instantiated", "True/Published");
+}
+
+static void nothing_is_told_as_published_before_it_is_written(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    put(&dnsupdaterecord_kind, "native",
+        "'spec':{'provider':'rfc2136','engine':'native','external-dns-parameters':{"
+        "'rfc2136-host':'192.0.2.53','rfc2136-insecure':true,'rfc2136-zone':'example.org'}},"
+        "'status':{'conditions':[" AVAILABLE("True", "Unused") "]}");
+    put_cloud("", "{'one':'native'}");
+    struct site_object *publication = at_site(&dnspublication_kind, "dig");
+    value_put(arena, publication->tree, "metadata.finalizers",
+              quote(arena, "['" INTENT_PUBLICATION_FINALIZER "']"));
+    store_tree(publication);
+    decide_site("dig");
+    assert_int_equal(site.decision.object_count, 0); // the record is written ahead
+    assert_string_equal(condition_of(arena, site.decision.status, "Published"),
+                        "False/Progressing");
+    assert_int_equal(site.decision.event_count, 0);
+    assert_state("Instantiated", "True/Published");
+}
+
+static void what_the_store_refuses_fails_and_is_tried_again(void **state)
+{
+    (void)state;
+    put_usual();
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    put_cluster("{'dnsPublicAddress':'198.51.100.8'}", "");
+    error_set(&site.refused, FAULT_AUTH, "Forbidden", "dnsendpoints is forbidden");
+    decide_site("dig");
+    assert_int_equal(site.decision.object_count, 1);
+    assert_true(text_is(value_text_at(site.decision.status, "state"), "InstantiateFailed"));
+    assert_string_equal(condition_of(arena, site.decision.status, "Published"), "False/Forbidden");
+    put_publication("'desired':'Terminated'");
+    decide_site("dig");
+    assert_int_equal(site.decision.object_count, 1);
+    assert_true(text_is(value_text_at(site.decision.status, "state"), "TerminateFailed"));
+    site.refused = (struct error){0};
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(state_of_dig(), "Terminating");
+}
+
 static void two_synchronizations_after_the_last_endpoint_went_are_the_proof(void **state)
 {
     (void)state;
@@ -812,6 +903,9 @@ int main(void)
         SITE(an_endpoint_that_somebody_edits_is_put_back),
         SITE(without_the_cloud_what_stands_stays),
         SITE(without_the_kind_nothing_is_written_and_it_is_told),
+        SITE(a_publication_goes_from_created_to_terminated_and_back),
+        SITE(nothing_is_told_as_published_before_it_is_written),
+        SITE(what_the_store_refuses_fails_and_is_tried_again),
         SITE(two_synchronizations_after_the_last_endpoint_went_are_the_proof),
         SITE(a_record_that_comes_back_into_use_begins_anew),
         SITE(without_metrics_two_intervals_of_readiness_are_believed),

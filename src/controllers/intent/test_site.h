@@ -42,6 +42,7 @@ static struct site {
     bool has_no_endpoints; // the server does not have the kind
     const char *answer;    // of all clusters that are asked, as JSON; NULL: they are silent
     const char *silence;   // why they cannot be asked; NULL: they can
+    struct error refused;  // why the store refuses objects; no text: it does not
     // What becomes of claims, and what became of those of the last decision.
     enum receipt_state outcome;
     const char *failure; // of the last attempt, or NULL
@@ -285,6 +286,7 @@ static inline void decide_site(const char *name)
         .receipts = site.receipts,
         .receipt_count = site.receipt_count,
         .now_ms = site.now_ms,
+        .refused = *site.refused.text ? &site.refused : NULL,
         .is_leading = true,
     };
     site.decision = (struct decision){0};
