@@ -95,9 +95,18 @@ static void assume_drain(struct drain *drain, const struct condition *available)
                        shown_name(drain)));
 }
 
+// A synchronization with the names of before removes none of them.
 static void count_sync(struct drain *drain)
 {
     struct published_record *written = &drain->record->written;
+    if (reason_of(drain, "Draining") == REASON_SOURCE_LAGGING) {
+        written->sync_s = drain->status->last_sync_s;
+        go_on(drain, REASON_DRAINING,
+              arena_printf(drain->reconcile->arena,
+                           "external-dns for %s still reads DNSEndpoints that are gone",
+                           shown_name(drain)));
+        return;
+    }
     if (drain->status->last_sync_s > written->sync_s) {
         written->sync_s = drain->status->last_sync_s;
         written->syncs++;

@@ -176,9 +176,11 @@ static inline void carry_out(const struct object_want *want)
     struct site_object *stored = index_at_site(want->key.kind, name) == OBJECTS_MAX
                                      ? put(want->key.kind, name, "'spec':{}")
                                      : at_site(want->key.kind, name);
+    const struct value *before = value_copy(arena, value_find(stored->tree, "spec"));
     stored->tree = value_merge_patch(arena, stored->tree, value_copy(arena, want->tree));
     int64_t generation = value_int_at(stored->tree, "metadata.generation", 0);
-    value_put_int(arena, stored->tree, "metadata.generation", generation + 1);
+    if (!value_equal(before, value_find(stored->tree, "spec")))
+        value_put_int(arena, stored->tree, "metadata.generation", generation + 1);
     store_tree(stored);
 }
 

@@ -272,6 +272,8 @@ static void answer_metrics(const char *json)
 
 #define METRICS(sync, more)                                                                        \
     "{'lastSync':" sync ",'sourceEndpoints':1,'invalidEndpoints':0,'softErrors':0" more "}"
+#define EMPTY_METRICS(sync)                                                                        \
+    "{'lastSync':" sync ",'sourceEndpoints':0,'invalidEndpoints':0,'softErrors':0}"
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -302,7 +304,7 @@ static void a_deployment_comes_with_the_first_name_and_goes_behind_the_last(void
     put_publication("'desired':'Terminated'");
     for (int i = 1; i <= 4; i++) {
         site.now_ms += 15000;
-        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        answer_metrics(arena_printf(arena, EMPTY_METRICS("%d"), BEGAN_S + 15 * i));
         reconcile_site("dig");
         reconcile_record();
     }
@@ -404,7 +406,7 @@ static void a_deleted_record_stays_until_nobody_lists_it_and_it_is_drained(void 
     put_publication("'desired':'Terminated'");
     for (int i = 1; i <= 4; i++) {
         site.now_ms += 15000;
-        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        answer_metrics(arena_printf(arena, EMPTY_METRICS("%d"), BEGAN_S + 15 * i));
         reconcile_site("dig");
         reconcile_record();
     }
@@ -450,6 +452,62 @@ static void a_record_goes_with_its_namespace(void **state)
     assert_null(find_at_site(&dnsupdaterecord_kind, "public"));
 }
 
+// Its user is no user any more, and another one keeps it alive.
+static void who_drains_stands_on_the_deployment_no_more(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    run_pod(true, NULL);
+    answer_metrics(METRICS("1767088800", ""));
+    reconcile_record();
+    assert_non_null(strstr(deployment_json("metadata.annotations"), "app/v1/dig"));
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    reconcile_record();
+    assert_non_null(deployment());
+    assert_null(strstr(deployment_json("metadata.annotations"), "app/v1/dig"));
+    assert_condition("Draining", "True/SourceLagging");
+    put_publication(WANTED);
+    reconcile_site("dig");
+    for (int i = 1; i <= 4; i++) {
+        site.now_ms += 15000;
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        reconcile_record();
+        reconcile_site("dig");
+        assert_non_null(deployment());
+    }
+    assert_non_null(strstr(deployment_json("metadata.annotations"), "app/v1/dig"));
+    assert_string_equal(condition_of(arena, record_status(), "Draining"), "");
+}
+
+static void a_drain_is_not_proven_while_external_dns_reads_what_is_gone(void **state)
+{
+    (void)state;
+    use_record(PLAIN, "");
+    run_pod(true, NULL);
+    answer_metrics(METRICS("1767088800", ""));
+    reconcile_record();
+    put_publication("'desired':'Terminated'");
+    for (int i = 1; i <= 4; i++) {
+        site.now_ms += 15000;
+        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        reconcile_site("dig");
+        reconcile_record();
+    }
+    assert_non_null(deployment());
+    assert_condition("Draining", "True/SourceLagging");
+    assert_string_equal(condition_of(arena, status_of("dig"), "Drained"), "False/Draining");
+    for (int i = 5; i <= 8; i++) {
+        site.now_ms += 15000;
+        answer_metrics(arena_printf(arena, EMPTY_METRICS("%d"), BEGAN_S + 15 * i));
+        reconcile_record();
+        reconcile_site("dig");
+    }
+    reconcile_record();
+    assert_string_equal(condition_of(arena, status_of("dig"), "Drained"), "True/Drained");
+    assert_null(deployment());
+}
+
 static void native_removes_the_deployment_at_once(void **state)
 {
     (void)state;
@@ -485,7 +543,7 @@ static void external_dns_comes_to_remove_what_was_published_natively(void **stat
     run_pod(true, NULL);
     for (int i = 1; i <= 4; i++) {
         site.now_ms += 15000;
-        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        answer_metrics(arena_printf(arena, EMPTY_METRICS("%d"), BEGAN_S + 15 * i));
         reconcile_record();
         reconcile_site("dig");
     }
@@ -572,13 +630,14 @@ static void a_move_waits_until_the_old_place_is_drained(void **state)
     assert_null(strstr(deployment_json("spec"), "--txt-owner-id=other"));
     reconcile_site("dig");
     assert_string_equal(condition_of(arena, status_of("dig"), "Published"), "False/Moving");
+    answer_metrics(EMPTY_METRICS("1767088800"));
     reconcile_record();
     assert_condition("Draining", "True/Draining");
     assert_int_equal(runtime.good_for_ms, 15000);
     assert_non_null(deployment());
     for (int i = 1; i <= 4; i++) {
         site.now_ms += 15000;
-        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        answer_metrics(arena_printf(arena, EMPTY_METRICS("%d"), BEGAN_S + 15 * i));
         reconcile_record();
         reconcile_site("dig");
         reconcile_record();
@@ -722,7 +781,7 @@ static void external_dns_drains_on_though_the_engine_is_changed(void **state)
     assert_non_null(deployment());
     for (int i = 1; i <= 4; i++) {
         site.now_ms += 15000;
-        answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 15 * i));
+        answer_metrics(arena_printf(arena, EMPTY_METRICS("%d"), BEGAN_S + 15 * i));
         reconcile_record();
         reconcile_site("dig");
     }
@@ -888,6 +947,8 @@ int main(void)
         STORY(fields_that_the_record_gives_no_more_go),
         STORY(a_deleted_record_stays_until_nobody_lists_it_and_it_is_drained),
         STORY(a_record_goes_with_its_namespace),
+        STORY(who_drains_stands_on_the_deployment_no_more),
+        STORY(a_drain_is_not_proven_while_external_dns_reads_what_is_gone),
         STORY(native_removes_the_deployment_at_once),
         STORY(external_dns_comes_to_remove_what_was_published_natively),
         STORY(a_record_that_is_refused_leaves_what_runs),

@@ -74,6 +74,8 @@ bool update_record_has_workload(const struct update_record_reconcile *reconcile)
 // Asks the external-dns that runs for its metrics.
 void update_record_ask(struct update_record_reconcile *reconcile);
 struct condition update_record_synced(const struct update_record_reconcile *reconcile);
+// Does external-dns still read more than the DNSEndpoints that there are?
+bool update_record_reads_gone(const struct update_record_reconcile *reconcile);
 // What a container that ended said last, if none runs now; NULL: none ended.
 const char *update_record_crash(const struct update_record_reconcile *reconcile);
 

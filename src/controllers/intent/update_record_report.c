@@ -176,7 +176,11 @@ static void report_changes(struct report *report)
         set_condition(report, "Moving", CONDITION_TRUE, REASON_MOVING,
                       "names are removed where they stand, and come back at the new place when "
                       "that is proven");
-    if (count_draining(report->reconcile))
+    if (update_record_reads_gone(report->reconcile) && count_draining(report->reconcile))
+        set_condition(report, "Draining", CONDITION_TRUE, REASON_SOURCE_LAGGING,
+                      "external-dns still reads DNSEndpoints that are gone, so it does not remove "
+                      "their names yet");
+    else if (count_draining(report->reconcile))
         set_condition(report, "Draining", CONDITION_TRUE, REASON_DRAINING,
                       "names of publications are being removed, and that is not proven yet");
     else if (report->reconcile->in->subject->deleted_s)

@@ -279,6 +279,24 @@ static bool is_lagging(const struct update_record_reconcile *reconcile)
            value_int_at(value, "sourceEndpoints", 0) < (int64_t)reconcile->sync.wanted_endpoints;
 }
 
+// Flags by which it makes more of the DNSEndpoints than stands there.
+static bool makes_more(const struct update_record *record)
+{
+    for (size_t i = 0; i < record->extra_arg_count; i++)
+        if (text_is(record->extra_args[i].name, "create-ptr") ||
+            text_is(record->extra_args[i].name, "nat64-networks"))
+            return true;
+    return false;
+}
+
+bool update_record_reads_gone(const struct update_record_reconcile *reconcile)
+{
+    const struct answer_view *answer = reconcile->sync.answer;
+    int64_t left = (int64_t)reconcile->sync.wanted_endpoints;
+    return answer && answer->is_ok && value_int_at(answer->value, "sourceEndpoints", 0) > left &&
+           !(left && makes_more(&reconcile->record));
+}
+
 struct condition update_record_synced(const struct update_record_reconcile *reconcile)
 {
     const struct answer_view *answer = reconcile->sync.answer;

@@ -110,7 +110,7 @@ static const char *user_value(const struct update_record_reconcile *reconcile,
                         TEXT_ARGS(user->version), TEXT_ARGS(user->group));
 }
 
-// One annotation for each user. Those of others, or of users that are gone, stand as null.
+// One annotation for each user. Those of others, or of users whose names go, stand as null.
 static struct value *make_user_annotations(const struct update_record_reconcile *reconcile,
                                            const struct value *seen)
 {
@@ -119,8 +119,9 @@ static struct value *make_user_annotations(const struct update_record_reconcile 
     const struct value *there = value_at(seen, "metadata.annotations", NULL);
     for (size_t i = 0; i < reconcile->view.user_count; i++) {
         const struct record_user *user = &reconcile->view.users[i];
-        value_set(map, text_of(user_key(reconcile, user)),
-                  value_make_text(arena, text_of(user_value(reconcile, user))));
+        if (!user->is_draining)
+            value_set(map, text_of(user_key(reconcile, user)),
+                      value_make_text(arena, text_of(user_value(reconcile, user))));
     }
     value_each (item, there)
         if (text_starts(item->key, UPDATE_RECORD_USERS) && !value_find_text(map, item->key))
