@@ -95,7 +95,9 @@ static enum published_name_state state_of(const struct report *report,
                                           const struct intent_endpoint *endpoint,
                                           const struct published_name *before)
 {
-    if (!report->reconcile->is_wanted)
+    const struct publication_record *record =
+        publication_find_record(report->reconcile, endpoint->record->object);
+    if (!report->reconcile->is_wanted || (endpoint->set_count && record && record->reason))
         return NAME_REMOVING;
     if (endpoint->state != NAME_WRITTEN || endpoint->record->record->is_native ||
         !is_read(endpoint) || !endpoint_stands(&report->reconcile->context, endpoint))
@@ -458,6 +460,8 @@ static void report_drained(struct report *report)
 static enum dnspublication_state live_state(const struct report *report,
                                             const struct outcome *outcome)
 {
+    if (outcome->reason == REASON_MOVING)
+        return DNSPUBLICATION_UPDATING;
     if (outcome->is_good || outcome->reason == REASON_NO_PROVIDER)
         return first_draining(report) ? DNSPUBLICATION_UPDATING : DNSPUBLICATION_INSTANTIATED;
     if (outcome->reason == REASON_FORBIDDEN)

@@ -594,6 +594,125 @@ static void a_record_that_moves_is_left_and_used_again(void **state)
     assert_string_equal(published(), "A 198.51.100.7 300");
 }
 
+// Names are absent while their record moves, and that is told.
+static void names_of_a_record_that_moves_are_not_called_written(void **state)
+{
+    static const char moving[] = ",{'type':'Moving','status':'True','reason':'Moving','message':'',"
+                                 "'lastTransitionTime':'2025-12-30T09:00:00Z'}";
+    (void)state;
+    put_usual();
+    set_record_status(AVAILABLE("True", "Available"), BEGAN_S);
+    reconcile_site("dig");
+    set_record_status(arena_printf(arena, AVAILABLE("True", "Available") "%s", moving), BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(text_of_name(0, "state"), "Removing");
+    assert_string_equal(condition_of(arena, status_of("dig"), "Published"), "False/Moving");
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Published"), "absent"));
+    assert_string_equal(state_of_dig(), "Updating");
+}
+
+static void an_endpoint_that_somebody_removes_comes_back(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    site.objects[site.count - 1].tree = NULL; // the DNSEndpoint, made last
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+#define BOTH "{'one':'public','two':'second'}"
+
+static void a_record_that_leaves_a_list_takes_only_its_own_names(void **state)
+{
+    (void)state;
+    put_usual();
+    put(&dnsupdaterecord_kind, "second",
+        "'spec':{'provider':'rfc2136','external-dns-parameters':{'rfc2136-host':'192.0.2.54',"
+        "'rfc2136-insecure':true,'domain-filter':'example.org','rfc2136-zone':'example.org'}}");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    put_cloud("", BOTH);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300; A 198.51.100.7 300");
+    put_cloud("", "{'two':'second'}");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(drained(), "False/Draining");
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "shop/public"));
+    assert_string_equal(text_of_name(0, "record"), "second");
+    for (int i = 1; i <= 2; i++) {
+        set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"),
+                          BEGAN_S + 60 * i);
+        reconcile_site("dig");
+    }
+    assert_int_equal(value_count(value_find(status_of("dig"), "records")), 1);
+}
+
+static void a_list_that_goes_takes_its_names_along_with_proof(void **state)
+{
+    (void)state;
+    put_usual();
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    put_cloud("", "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(condition_of(arena, status_of("dig"), "Published"), "False/NoProvider");
+    assert_string_equal(drained(), "False/Draining");
+    assert_string_equal(state_of_dig(), "Updating");
+    for (int i = 1; i <= 2; i++) {
+        set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"),
+                          BEGAN_S + 60 * i);
+        reconcile_site("dig");
+    }
+    assert_null(value_at(status_of("dig"), "records[0]", NULL));
+    assert_string_equal(state_of_dig(), "Instantiated");
+}
+
+static void readiness_that_is_lost_begins_the_two_intervals_anew(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("Unknown", "NotScraped"));
+    site.now_ms += 140 * 1000;
+    set_record_status(AVAILABLE("False", "CrashLoop") SYNCED("Unknown", "NotScraped"), BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/DrainBlocked");
+    set_record_status(
+        "{'type':'DeploymentAvailable','status':'True','reason':'Available',"
+        "'message':'','lastTransitionTime':'2025-12-30T10:02:20Z'}" SYNCED("Unknown", "NotScraped"),
+        BEGAN_S);
+    site.now_ms += 20 * 1000;
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/Draining");
+    assert_int_equal(site.decision.wake_ms, (BEGAN_S + 140 + 150) * 1000LL);
+}
+
+// External-dns has synchronized, and still reads names that are no more.
+static void a_synchronization_with_names_of_before_is_no_proof(void **state)
+{
+    static const char lagging[] =
+        ",{'type':'Draining','status':'True','reason':'SourceLagging','message':'',"
+        "'lastTransitionTime':'2025-12-30T09:00:00Z'}";
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("True", "Synced"));
+    for (int i = 1; i <= 3; i++) {
+        set_record_status(arena_printf(arena,
+                                       AVAILABLE("True", "Available") SYNCED("True", "Synced") "%s",
+                                       lagging),
+                          BEGAN_S + 60 * i);
+        reconcile_site("dig");
+        assert_string_equal(drained(), "False/Draining");
+    }
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "still reads"));
+    for (int i = 4; i <= 5; i++) {
+        set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"),
+                          BEGAN_S + 60 * i);
+        reconcile_site("dig");
+    }
+    assert_string_equal(drained(), "True/Drained");
+}
+
 // ---- engine: native -----------------------------------------------------------------------------
 
 static void a_native_name_is_claimed_when_its_object_stands(void **state)
@@ -921,6 +1040,12 @@ int main(void)
         SITE(the_end_of_a_namespace_tells_what_external_dns_leaves),
         SITE(a_folder_has_nobody_who_drains),
         SITE(a_record_that_moves_is_left_and_used_again),
+        SITE(names_of_a_record_that_moves_are_not_called_written),
+        SITE(an_endpoint_that_somebody_removes_comes_back),
+        SITE(a_record_that_leaves_a_list_takes_only_its_own_names),
+        SITE(a_list_that_goes_takes_its_names_along_with_proof),
+        SITE(readiness_that_is_lost_begins_the_two_intervals_anew),
+        SITE(a_synchronization_with_names_of_before_is_no_proof),
         SITE(a_native_name_is_claimed_when_its_object_stands),
         SITE(a_native_object_goes_behind_its_name),
         SITE(a_name_in_two_clusters_is_one_native_claim),
