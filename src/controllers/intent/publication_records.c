@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "controllers/intent/publication_reconcile.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 #include "kinds/emco_name.h"
 
 // Which records a publication uses, and which it has used, with the names that may stand at their
@@ -296,13 +297,46 @@ const char *publication_list_names(struct arena *arena, const struct published_r
     return list.len ? arena_copy(arena, list.at, list.len) : "the names";
 }
 
+// An external-dns whose filter leaves a name out does not look at it again.
+static bool is_out_of_reach(const struct publication_reconcile *reconcile,
+                            const struct publication_record *record, struct text name)
+{
+    const char *text;
+    return record->object && record->written.is_carried && !record->spec->is_native &&
+           update_record_name_fault(reconcile->arena, record->spec, name, TEXT("A"), &text) ==
+               REASON_OUTSIDE_DOMAIN_FILTER;
+}
+
+static void retain_out_of_reach(struct publication_reconcile *reconcile,
+                                const struct publication_record *record,
+                                const struct name_list *names)
+{
+    struct publication_record left = *record;
+    struct name_list list = {.arena = reconcile->arena};
+    for (size_t i = 0; i < names->count; i++)
+        if (is_out_of_reach(reconcile, record, names->items[i]))
+            add_names(&list, &names->items[i], 1);
+    left.written.names = list.items;
+    left.written.name_count = list.count;
+    left.message = "they are outside of its domain-filter now, so external-dns leaves them alone";
+    if (list.count)
+        retain(reconcile, &left);
+}
+
 static void take_outcome(struct publication_reconcile *reconcile,
                          const struct publication_record *record)
 {
-    if (record->reason == REASON_RECORDS_RETAINED)
+    struct name_list list = {.arena = reconcile->arena};
+    const struct published_record *retained = find_retained(reconcile, &record->written);
+    if (record->reason == REASON_RECORDS_RETAINED) {
         retain(reconcile, record);
-    else
-        forget_retained(reconcile, record);
+        return;
+    }
+    add_names(&list, record->written.names, record->written.name_count);
+    if (retained)
+        add_names(&list, retained->names, retained->name_count);
+    forget_retained(reconcile, record);
+    retain_out_of_reach(reconcile, record, &list);
 }
 
 static void drop_drained(struct publication_reconcile *reconcile)
@@ -319,6 +353,18 @@ static void drop_drained(struct publication_reconcile *reconcile)
         reconcile->drained = *record;
     }
     reconcile->record_count = kept;
+}
+
+// Of a record that is used on, whose filter has changed.
+static void retain_left_out(struct publication_reconcile *reconcile,
+                            const struct publication_record *record)
+{
+    struct name_list list = {.arena = reconcile->arena};
+    const struct dnspublication_status *before = &reconcile->before;
+    for (size_t i = 0; !record->reason && i < before->name_count; i++)
+        if (publication_remembers(reconcile, &before->names[i], record))
+            add_names(&list, &before->names[i].name, 1);
+    retain_out_of_reach(reconcile, record, &list);
 }
 
 static bool is_used(const struct publication_reconcile *reconcile,
@@ -346,5 +392,7 @@ void publication_records(struct publication_reconcile *reconcile)
         publication_drain(reconcile, record);
     }
     list_retained(reconcile);
+    for (size_t i = 0; i < reconcile->record_count; i++)
+        retain_left_out(reconcile, &reconcile->records[i]);
     drop_drained(reconcile);
 }

@@ -713,6 +713,39 @@ static void a_synchronization_with_names_of_before_is_no_proof(void **state)
     assert_string_equal(drained(), "True/Drained");
 }
 
+static void a_name_that_a_filter_leaves_out_is_not_called_gone(void **state)
+{
+    static const char running[] = AVAILABLE("True", "Available") SYNCED("True", "Synced");
+    (void)state;
+    for (int has_other = 0; has_other < 2; has_other++) {
+        close_site(NULL);
+        open_site(state);
+        put_usual();
+        if (has_other)
+            put(&trafficgroupintent_kind, "more",
+                "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'dig',"
+                "'inbound':[{'name':'in','app':'front','appLabel':'app=front','serviceName':'web',"
+                "'port':443,'protocol':'TCP','externalName':'www.example.org',"
+                "'externalSupport':true}]}");
+        set_record_status(running, BEGAN_S);
+        reconcile_site("dig");
+        put_record(",'exclude-domains':'shop.example.org'", "");
+        for (int i = 0; i <= 2; i++) {
+            set_record_status(running, BEGAN_S + 60 * i);
+            reconcile_site("dig");
+        }
+        assert_string_equal(published(), has_other ? "A 198.51.100.7 300" : "");
+        assert_string_equal(drained(), "False/RecordsRetained");
+        assert_retained("[{\"namespace\":\"shop\",\"name\":\"public\",\"names\":["
+                        "\"shop.example.org\"],\"message\":\"they are outside of its "
+                        "domain-filter now, so external-dns leaves them alone\"}]");
+        put_record("", ""); // it sees them again
+        set_record_status(running, BEGAN_S + 120);
+        reconcile_site("dig");
+        assert_null(value_at(status_of("dig"), "retained[0]", NULL));
+    }
+}
+
 // ---- engine: native -----------------------------------------------------------------------------
 
 static void a_native_name_is_claimed_when_its_object_stands(void **state)
@@ -1044,6 +1077,7 @@ int main(void)
         SITE(an_endpoint_that_somebody_removes_comes_back),
         SITE(a_record_that_leaves_a_list_takes_only_its_own_names),
         SITE(a_list_that_goes_takes_its_names_along_with_proof),
+        SITE(a_name_that_a_filter_leaves_out_is_not_called_gone),
         SITE(readiness_that_is_lost_begins_the_two_intervals_anew),
         SITE(a_synchronization_with_names_of_before_is_no_proof),
         SITE(a_native_name_is_claimed_when_its_object_stands),
