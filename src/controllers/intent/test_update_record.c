@@ -598,8 +598,11 @@ static void a_place_in_use_does_not_change(void **state)
 {
     static const char *const places[] = {
         "'rfc2136-zone':'example.net','rfc2136-insecure':true",
+        PLAIN ",'rfc2136-port':5353",
+        PLAIN ",'registry':'noop'",
         PLAIN ",'txt-owner-id':'other'",
         PLAIN ",'txt-prefix':'p-'",
+        PLAIN ",'txt-suffix':'-s'",
     };
     (void)state;
     use_record(PLAIN, "");
@@ -615,6 +618,36 @@ static void a_place_in_use_does_not_change(void **state)
     reconcile_record();
     assert_condition("Accepted", "True/Accepted");
     assert_non_null(strstr(deployment_json("spec"), "--log-level=debug"));
+}
+
+static void what_is_no_place_is_applied_where_it_runs(void **state)
+{
+    static const struct {
+        const char *parameters;
+        const char *arg;
+    } rows[] = {
+        {PLAIN ",'interval':'30s'", "--interval=30s"},
+        {PLAIN ",'log-level':'debug'", "--log-level=debug"},
+        {PLAIN ",'log-format':'json'", "--log-format=json"},
+        {PLAIN ",'exclude-domains':'a.example.org'", "--exclude-domains=a.example.org"},
+    };
+    (void)state;
+    use_record(PLAIN, "");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        apply_record(rows[i].parameters, "", "");
+        reconcile_record();
+        assert_condition("Accepted", "True/Accepted");
+        assert_string_equal(condition_of(arena, record_status(), "Moving"), "");
+        assert_non_null(strstr(deployment_json("spec"), rows[i].arg));
+        reconcile_site("dig");
+        assert_string_equal(published(), "A 198.51.100.7 300");
+    }
+    const char *before = deployment_json("spec");
+    apply_record(rows[3].parameters, ",'ttl':60", "");
+    reconcile_record();
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 60");
+    assert_string_equal(deployment_json("spec"), before);
 }
 
 static void a_move_waits_until_the_old_place_is_drained(void **state)
@@ -954,6 +987,7 @@ int main(void)
         STORY(a_record_that_is_refused_leaves_what_runs),
         STORY(two_records_with_one_owner_conflict),
         STORY(a_place_in_use_does_not_change),
+        STORY(what_is_no_place_is_applied_where_it_runs),
         STORY(a_move_waits_until_the_old_place_is_drained),
         STORY(a_native_place_in_use_does_not_change),
         STORY(a_native_move_removes_at_the_old_place_first),
