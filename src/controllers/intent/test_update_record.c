@@ -767,6 +767,32 @@ static void a_native_move_removes_at_the_old_place_first(void **state)
         claimed_at(), "SET A shop example.org 198.51.100.7 rfc2136://192.0.2.53:5353/example.org");
 }
 
+// A server's key stays with it.
+static void a_native_move_removes_with_the_old_key(void **state)
+{
+    (void)state;
+    put(&secret_kind, "tsig", "'data':{'secret':'b2xk'}");
+    use_record(SIGNED, NATIVE SIGNED_REFS);
+    reconcile_site("dig");
+    put(&secret_kind, "new", "'data':{'secret':'bmV3'}");
+    apply_record("'rfc2136-zone':'example.org','rfc2136-port':5353,'rfc2136-tsig-keyname':'other',"
+                 "'rfc2136-tsig-secret-alg':'hmac-sha512'",
+                 NATIVE ",'secretRefs':[{'target':'rfc2136-tsig-secret','name':'new',"
+                        "'key':'secret'}]",
+                 "'" MOVE_ANNOTATION "':'drain'");
+    for (int is_new = 0; is_new < 2; is_new++) {
+        reconcile_record();
+        assert_string_equal(opened(), is_new ? "rfc2136://192.0.2.53:5353/example.org"
+                                             : "rfc2136://192.0.2.53:53/example.org");
+        const struct backend_want *backend = &site.decision.backends[0];
+        assert_true(text_is(value_text_at(backend->config, "tsigName"), is_new ? "other" : "k"));
+        assert_true(text_is(value_text_at(backend->config, "tsigAlgorithm"),
+                            is_new ? "hmac-sha512" : "hmac-sha256"));
+        assert_true(text_is(secret_expose(backend->secret), is_new ? "new" : "old"));
+        reconcile_site("dig");
+    }
+}
+
 static void an_engine_that_comes_with_another_place_waits_for_the_old_one(void **state)
 {
     (void)state;
@@ -991,6 +1017,7 @@ int main(void)
         STORY(a_move_waits_until_the_old_place_is_drained),
         STORY(a_native_place_in_use_does_not_change),
         STORY(a_native_move_removes_at_the_old_place_first),
+        STORY(a_native_move_removes_with_the_old_key),
         STORY(an_engine_that_comes_with_another_place_waits_for_the_old_one),
         STORY(external_dns_drains_on_though_the_engine_is_changed),
         STORY(a_place_is_remembered_without_its_deployment),

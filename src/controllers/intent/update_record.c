@@ -1,5 +1,7 @@
 #include "controllers/intent/update_record.h"
 
+#include <string.h>
+
 #include "base/labels.h"
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
@@ -64,13 +66,25 @@ static void look_up_workload(const struct object *subject, struct strings *out)
               text_of(update_record_label(out->arena, TEXT(""), record_name(out->arena, subject))));
 }
 
+static void look_up_secret(const struct object *subject, struct text name, struct strings *out)
+{
+    const char *key = arena_printf(out->arena, "%.*s/%.*s", TEXT_ARGS(object_namespace(subject)),
+                                   TEXT_ARGS(name));
+    for (size_t i = 0; i < out->count; i++)
+        if (!strcmp(out->items[i], key))
+            return;
+    strings_add(out, "%s", key);
+}
+
 static void look_up_secrets(const struct object *subject, struct strings *out)
 {
     struct update_record record;
     update_record_unpack(out->arena, object_spec(subject), &record);
     for (size_t i = 0; i < record.ref_count; i++)
-        strings_add(out, "%.*s/%.*s", TEXT_ARGS(object_namespace(subject)),
-                    TEXT_ARGS(record.refs[i].name));
+        look_up_secret(subject, record.refs[i].name, out);
+    update_record_put_in_force(out->arena, &record); // with that of a place that is to be left
+    for (size_t i = 0; i < record.ref_count; i++)
+        look_up_secret(subject, record.refs[i].name, out);
 }
 
 #define WORKLOAD_INPUT(kind_)                                                                      \
@@ -226,7 +240,8 @@ static bool is_pinned(const struct update_record_reconcile *reconcile)
     return reconcile->record.has_pinned && text_equal(there->owner_id, wanted->owner_id) &&
            text_equal(there->txt_prefix, wanted->txt_prefix) &&
            text_equal(there->annotation_prefix, wanted->annotation_prefix) &&
-           text_equal(there->place, wanted->place) && there->is_native == wanted->is_native;
+           text_equal(there->place, wanted->place) && there->is_native == wanted->is_native &&
+           (!wanted->is_native || text_equal(there->signer, wanted->signer));
 }
 
 // True: the rest of the decision stands on what is written now.

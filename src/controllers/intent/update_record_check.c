@@ -89,6 +89,7 @@ static struct external_dns_pinned standing_pinned(const struct update_record_rec
     if (there.place.len)
         return there;
     there.place = asked->place;
+    there.signer = asked->signer;
     there.is_native = asked->is_native && !seen;
     if (!seen)
         return there;
@@ -124,6 +125,7 @@ static bool choose_pinned(struct update_record_reconcile *reconcile)
     make_start(reconcile, &asked, &reconcile->start);
     asked.place = external_dns_place(reconcile->arena, &reconcile->start);
     asked.is_native = record->is_native;
+    asked.signer = external_dns_signer(reconcile->arena, record);
     struct external_dns_pinned there = standing_pinned(reconcile, &asked);
     bool is_free = !reconcile->may_stand && !reconcile->seen[EXTERNAL_DNS_DEPLOYMENT];
     bool is_changed = record->has_pinned && !is_free && !is_same_place(&asked, &there);

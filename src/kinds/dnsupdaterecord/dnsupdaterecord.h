@@ -28,8 +28,9 @@ struct external_dns_pinned {
     struct text owner_id;
     struct text txt_prefix; // empty: none
     struct text annotation_prefix;
-    struct text place; // where records stand, flag by flag (external_dns_place); empty: not known
-    bool is_native;    // what stands there was written by Signpost itself
+    struct text place;  // where records stand, flag by flag (external_dns_place); empty: not known
+    bool is_native;     // what stands there was written by Signpost itself
+    struct text signer; // of those updates: flags and the Secret (external_dns_signer); empty: none
 };
 // Reads the annotation's JSON; false: it is not ours, or broken. The first three are there, and
 // only the prefix of ownership records may be empty.
@@ -92,8 +93,8 @@ struct update_record {
 void update_record_decode(struct arena *arena, const struct value *object,
                           struct findings *findings, struct update_record *out);
 void update_record_unpack(struct arena *arena, struct text spec, struct update_record *out);
-// Puts the engine that is pinned, and the place of one with engine: native, over what the record
-// asks for: so it is used until it has moved.
+// Puts the engine that is pinned, and the place and the key of one with engine: native, over what
+// the record asks for: so it is used until it has moved.
 void update_record_put_in_force(struct arena *arena, struct update_record *record);
 // All rules beyond the shape for an external-dns of that release, errors and warnings; they are
 // what `validate` adds, and status.warnings.

@@ -11,6 +11,7 @@ bool external_dns_pinned_read(struct arena *arena, struct text json,
         .annotation_prefix = value_text_at(map, "annotation-prefix"),
         .place = value_text_at(map, "place"),
         .is_native = text_is(value_text_at(map, "engine"), "native"),
+        .signer = value_text_at(map, "signer"),
     };
     if (!read.owner_id.len || !read.txt_prefix.at || !read.annotation_prefix.len)
         return false;
@@ -30,6 +31,8 @@ const char *external_dns_pinned_write(struct arena *arena, const struct external
         value_set(map, TEXT("place"), value_make_text(arena, pinned->place));
     if (pinned->is_native)
         value_put_text(arena, map, "engine", "native");
+    if (pinned->is_native && pinned->signer.len)
+        value_set(map, TEXT("signer"), value_make_text(arena, pinned->signer));
     value_write_json(&json, map);
     return arena_copy(arena, json.at, json.len);
 }
@@ -55,6 +58,59 @@ struct text external_dns_place(struct arena *arena, const struct external_dns_st
     }
     return text_of(arena_copy(arena, place.at ? place.at : "", place.len));
 }
+
+// ---- the key ------------------------------------------------------------------------------------
+
+#define SECRET_TARGET "rfc2136-tsig-secret"
+static const enum external_dns_id signer_ids[] = {PARAMETER_RFC2136_TSIG_KEYNAME,
+                                                  PARAMETER_RFC2136_TSIG_SECRET_ALG};
+
+struct text external_dns_signer(struct arena *arena, const struct update_record *record)
+{
+    AUTO_BUFFER lines = {0};
+    const struct update_record_ref *ref = update_record_find_ref(record, TEXT(SECRET_TARGET));
+    for (size_t i = 0; i < COUNT_OF(signer_ids); i++) {
+        struct text text = value_text(record->values[signer_ids[i]]);
+        if (text.len)
+            buffer_printf(&lines, "%s=%.*s\n", external_dns_parameters[signer_ids[i]].name,
+                          TEXT_ARGS(text));
+    }
+    if (ref)
+        buffer_printf(&lines, SECRET_TARGET "=%.*s/%.*s\n", TEXT_ARGS(ref->name),
+                      TEXT_ARGS(ref->key));
+    return text_of(arena_copy(arena, lines.at ? lines.at : "", lines.len));
+}
+
+// A Secret's name has no slash.
+static void take_secret(struct arena *arena, struct update_record *record, struct text text)
+{
+    struct text name;
+    struct update_record_ref *ref = arena_new_of(arena, struct update_record_ref);
+    text_cut(&text, '/', &name);
+    *ref = (struct update_record_ref){.target = TEXT(SECRET_TARGET), .name = name, .key = text};
+    record->refs = ref;
+    record->ref_count = 1;
+}
+
+static void put_signer_in_force(struct arena *arena, struct update_record *record)
+{
+    struct text line;
+    struct text rest = record->pinned.signer;
+    record->ref_count = 0;
+    for (size_t i = 0; i < COUNT_OF(signer_ids); i++)
+        record->values[signer_ids[i]] = NULL;
+    while (rest.len && text_cut(&rest, '\n', &line)) {
+        struct text flag;
+        text_cut(&line, '=', &flag);
+        if (text_is(flag, SECRET_TARGET))
+            take_secret(arena, record, line);
+        for (size_t i = 0; i < COUNT_OF(signer_ids); i++)
+            if (text_is(flag, external_dns_parameters[signer_ids[i]].name))
+                record->values[signer_ids[i]] = value_make_text(arena, line);
+    }
+}
+
+// ---- in force -----------------------------------------------------------------------------------
 
 // One that stands several times is a list.
 static const struct value *take_line(struct arena *arena, const struct value *before,
@@ -89,6 +145,7 @@ void update_record_put_in_force(struct arena *arena, struct update_record *recor
         return;
     record->provider = EXTERNAL_DNS_RFC2136;
     forget_place(record);
+    put_signer_in_force(arena, record);
     while (rest.len && text_cut(&rest, '\n', &line)) {
         struct text flag;
         const struct external_dns_parameter *row = text_cut(&line, '=', &flag) && is_place(flag)

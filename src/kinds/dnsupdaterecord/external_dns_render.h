@@ -45,6 +45,10 @@ void external_dns_start_make(struct arena *arena, const struct external_dns_inpu
 // ("provider=rfc2136"). Owner id and prefixes are not among them.
 struct text external_dns_place(struct arena *arena, const struct external_dns_start *start);
 
+// By what the updates of a record for rfc2136 are signed: its flags and the name of the Secret with
+// the key in it, a line each. Empty: by nothing.
+struct text external_dns_signer(struct arena *arena, const struct update_record *record);
+
 // What the record itself says of all that gets pinned, for an owner id of this process.
 void external_dns_pinned_make(struct arena *arena, const struct update_record *record,
                               unsigned minor, struct text project, struct text process_owner,
