@@ -55,6 +55,10 @@ const struct object *intent_model_holder(const struct intent_model *model,
                                          const struct object *record, struct text name,
                                          int64_t *ttl_s);
 
+// Does another publication want the name in the record?
+bool intent_model_is_taken(const struct intent_model *model, const struct object *publication,
+                           const struct object *record, struct text name);
+
 // ---- records ------------------------------------------------------------------------------------
 
 // A publication that publishes by a record, or whose names may still stand at its provider.

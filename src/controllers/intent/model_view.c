@@ -45,6 +45,18 @@ const struct object *intent_model_holder(const struct intent_model *model,
     return NULL;
 }
 
+bool intent_model_is_taken(const struct intent_model *model, const struct object *publication,
+                           const struct object *record, struct text name)
+{
+    uint64_t key = model_name_key(record, name);
+    uint32_t id = model_find_plan(model, publication);
+    for (size_t at = model_find_names(model, key);
+         at < model->name_count && model->names[at].key == key; at++)
+        if (model->names[at].publication != id)
+            return true;
+    return false;
+}
+
 static int compare_users(const void *a, const void *b)
 {
     const struct record_user *left = a;

@@ -56,6 +56,26 @@ static bool is_dry_run(const struct drain *drain)
     return update_record_bool(drain->spec, PARAMETER_DRY_RUN, false);
 }
 
+static void let_stay(struct drain *drain)
+{
+    retain_names(drain,
+                 "nobody is there who would remove them, and the annotation " ABANDON_ANNOTATION
+                 " lets them stay");
+}
+
+// Who was to remove the names has done so, as far as he can tell.
+static void verify_drain(struct drain *drain, enum reason reason, const char *message)
+{
+    const char *doubt = publication_verify_gone(drain->reconcile, drain->record);
+    if (!doubt)
+        end_drain(drain, reason, message);
+    else if (drain->spec->may_abandon)
+        let_stay(drain);
+    else
+        go_on(drain, REASON_DRAINING,
+              arena_printf(drain->reconcile->arena, "%s, but %s", message, doubt));
+}
+
 // Nobody has carried anything to the provider. That external-dns has not is known once its
 // controller has seen that no DNSEndpoint is left.
 static bool was_never_carried(const struct drain *drain)
@@ -82,9 +102,9 @@ static void assume_drain(struct drain *drain, const struct condition *available)
         since_s = available->transition_s;
     int64_t until_s = since_s + 2 * interval_s(drain) + ASSUMED_SLACK_S;
     if (until_s <= drain->reconcile->in->now_ms / 1000) {
-        end_drain(drain, REASON_DRAIN_ASSUMED,
-                  "external-dns can't be asked, but was ready for two intervals after the names "
-                  "went");
+        verify_drain(drain, REASON_DRAIN_ASSUMED,
+                     "external-dns can't be asked, but was ready for two intervals after the names "
+                     "went");
         return;
     }
     decision_wake_at(drain->reconcile->out, until_s * 1000);
@@ -112,18 +132,11 @@ static void count_sync(struct drain *drain)
         written->syncs++;
     }
     if (written->syncs >= SYNCS_WANTED)
-        end_drain(drain, REASON_DRAINED, "external-dns has removed the names");
+        verify_drain(drain, REASON_DRAINED, "external-dns has removed the names");
     else
         go_on(drain, REASON_DRAINING,
               arena_printf(drain->reconcile->arena, "external-dns for %s has yet to synchronize %s",
                            shown_name(drain), written->syncs ? "once more" : "twice"));
-}
-
-static void let_stay(struct drain *drain)
-{
-    retain_names(drain,
-                 "nobody is there who would remove them, and the annotation " ABANDON_ANNOTATION
-                 " lets them stay");
 }
 
 static void block_drain(struct drain *drain)
@@ -143,7 +156,7 @@ static void block_drain(struct drain *drain)
 static void drain_native(struct drain *drain)
 {
     if (publication_natives_are_gone(drain->reconcile, drain->record))
-        end_drain(drain, REASON_DRAINED, "the provider has the names no more");
+        verify_drain(drain, REASON_DRAINED, "the provider has the names no more");
     else if (drain->spec->may_abandon)
         let_stay(drain);
     else
@@ -189,7 +202,9 @@ static void drain_endpoints(struct drain *drain)
                                          .name = written->name,
                                          .is_carried = written->is_carried,
                                          .names = written->names,
-                                         .name_count = written->name_count};
+                                         .name_count = written->name_count,
+                                         .targets = written->targets,
+                                         .target_count = written->target_count};
     if (publication_is_stranded(drain->record))
         go_on(drain, REASON_DRAIN_BLOCKED,
               arena_printf(

@@ -51,7 +51,8 @@ struct publication_reconcile {
     struct publication_record drained;
     struct published_record *retained; // as the status is to have them
     size_t retained_count;
-    size_t writes; // objects of the decision
+    size_t writes;           // objects of the decision
+    size_t verify_questions; // so far
 };
 
 // Which records are used, and how far those are drained that are not any more, and at whose
@@ -100,6 +101,16 @@ bool publication_is_known(const struct publication_reconcile *reconcile);
 // Is the endpoint to stand as a DNSEndpoint?
 bool publication_writes(const struct publication_reconcile *reconcile,
                         const struct intent_endpoint *endpoint);
+// Asks the record's name servers for the name (publication_verify.c). It is Verified when all
+// answer with its targets, or, if may_have_more, with these among others; the reason why not is
+// given when that takes longer than the record allows.
+void publication_verify_name(struct publication_reconcile *reconcile,
+                             const struct publication_record *record, struct published_name *name,
+                             bool may_have_more);
+// Asks them for the names of a record that is drained, and drops those that are gone or that others
+// publish by now. Why some may still be there (arena); NULL: none is, or nothing is verified.
+const char *publication_verify_gone(struct publication_reconcile *reconcile,
+                                    struct publication_record *record);
 // Status and events (publication_report.c).
 void publication_report(struct publication_reconcile *reconcile);
 // The event of a publication that goes while names of it stay.

@@ -164,15 +164,19 @@ static void add_names(struct name_list *list, const struct text *names, size_t c
         list->items[list->count++] = names[i];
 }
 
-static void add_standing_names(struct name_list *list, struct publication_reconcile *reconcile,
+static void add_standing_names(struct name_list *list, struct name_list *targets,
+                               struct publication_reconcile *reconcile,
                                const struct publication_record *record)
 {
     for (size_t i = 0; i < reconcile->context.standing_count; i++) {
         const struct standing_endpoint *standing = &reconcile->context.standing[i];
         for (size_t at = 0;
              publication_record_of(reconcile, standing) == record && at < standing->says.count;
-             at++)
-            add_names(list, &standing->says.endpoints[at].dns_name, 1);
+             at++) {
+            const struct endpoint *set = &standing->says.endpoints[at];
+            add_names(list, &set->dns_name, 1);
+            add_names(targets, set->targets, set->target_count);
+        }
     }
 }
 
@@ -181,14 +185,21 @@ static void collect_names(struct publication_reconcile *reconcile,
                           struct publication_record *record)
 {
     struct name_list list = {.arena = reconcile->arena};
+    struct name_list targets = {.arena = reconcile->arena};
     const struct dnspublication_status *before = &reconcile->before;
     add_names(&list, record->written.names, record->written.name_count);
-    add_standing_names(&list, reconcile, record);
+    add_names(&targets, record->written.targets, record->written.target_count);
+    add_standing_names(&list, &targets, reconcile, record);
     for (size_t i = 0; i < before->name_count; i++)
-        if (publication_remembers(reconcile, &before->names[i], record))
+        if (publication_remembers(reconcile, &before->names[i], record)) {
             add_names(&list, &before->names[i].name, 1);
+            add_names(&targets, before->names[i].targets, before->names[i].target_count);
+        }
     record->written.names = list.items;
     record->written.name_count = list.count ? endpoint_sort_targets(list.items, list.count) : 0;
+    record->written.targets = targets.items;
+    record->written.target_count =
+        targets.count ? endpoint_sort_targets(targets.items, targets.count) : 0;
 }
 
 // ---- use ----------------------------------------------------------------------------------------

@@ -105,6 +105,72 @@ static enum published_name_state state_of(const struct report *report,
     return is_synced(endpoint, before) ? NAME_SYNCED : NAME_READ;
 }
 
+// Whoever shows the name shows all of these.
+static void collect_targets(const struct publication_reconcile *reconcile,
+                            const struct intent_endpoint *endpoint, struct published_name *name)
+{
+    struct arena *arena = reconcile->arena;
+    struct text *targets = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < reconcile->endpoint_count; i++) {
+        const struct intent_endpoint *other = &reconcile->endpoints[i];
+        if (other->record->object != endpoint->record->object ||
+            !text_equal(other->service->name, name->name))
+            continue;
+        for (size_t at = 0; at < other->set_count; at++) {
+            const struct endpoint *set = &other->sets[at];
+            arena_reserve(arena, &targets, &capacity, count + set->target_count);
+            for (size_t j = 0; text_equal(set->type, name->type) && j < set->target_count; j++)
+                targets[count++] = set->targets[j];
+        }
+    }
+    name->targets = targets;
+    name->target_count = count ? endpoint_sort_targets(targets, count) : 0;
+}
+
+// The status shows the first of them.
+static bool is_same(const struct published_name *name, const struct published_name *before)
+{
+    size_t count = name->target_count < DNSPUBLICATION_TARGETS_MAX ? name->target_count
+                                                                   : DNSPUBLICATION_TARGETS_MAX;
+    if (before->target_count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!text_equal(name->targets[i], before->targets[i]))
+            return false;
+    return true;
+}
+
+// A name that was verified is not asked for again until it changes.
+static void verify(struct report *report, const struct intent_endpoint *endpoint,
+                   struct published_name *name, const struct published_name *before)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    const struct publication_record *record =
+        publication_find_record(reconcile, endpoint->record->object);
+    if (!record || !record->spec || !record->spec->is_verified ||
+        (name->state != NAME_READ && name->state != NAME_SYNCED))
+        return;
+    if (before && before->state == NAME_VERIFIED && is_same(name, before)) {
+        name->state = NAME_VERIFIED;
+        return;
+    }
+    struct published_name shown = *name;
+    collect_targets(reconcile, endpoint, &shown);
+    publication_verify_name(report->reconcile, record, &shown,
+                            reconcile->resolved.publication.share_group.len > 0);
+    name->state = shown.state;
+    name->reason = shown.reason;
+    name->message = shown.message;
+}
+
+static int64_t since_s(const struct report *report, const struct published_name *name,
+                       const struct published_name *before)
+{
+    return before && before->state == name->state ? before->since_s
+                                                  : report->reconcile->in->now_ms / 1000;
+}
+
 static void add_name(struct report *report, const struct intent_endpoint *endpoint,
                      const struct endpoint *set)
 {
@@ -128,8 +194,9 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
     name->state = state_of(report, endpoint, before);
     if (set && record->record->is_native)
         report_native(report, endpoint, set, name);
-    name->since_s = before && before->state == name->state ? before->since_s
-                                                           : report->reconcile->in->now_ms / 1000;
+    name->since_s = since_s(report, name, before);
+    verify(report, endpoint, name, before);
+    name->since_s = since_s(report, name, before);
 }
 
 static void note_first(const struct intent_endpoint **first, const struct intent_endpoint *endpoint)

@@ -1040,6 +1040,132 @@ static void the_end_of_a_namespace_tells_what_external_dns_leaves(void **state)
 
 #define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
 
+// ---- verify -------------------------------------------------------------------------------------
+
+#define VERIFIED ",'verify':{'servers':['192.0.2.1','[2001:db8::1]:5353']}"
+#define ANSWER(values) "{'rcode':'NOERROR','authoritative':true,'values':[" values "]}"
+
+// "192.0.2.1:53 shop.example.org A; ..." of the last decision's questions.
+static const char *asked(void)
+{
+    AUTO_BUFFER out = {0};
+    for (size_t i = 0; i < site.decision.question_count; i++) {
+        const struct value *about = site.decision.questions[i].about;
+        buffer_printf(&out, "%s%.*s %.*s %.*s", out.len ? "; " : "",
+                      TEXT_ARGS(value_text_at(about, "address")),
+                      TEXT_ARGS(value_text_at(about, "name")),
+                      TEXT_ARGS(value_text_at(about, "type")));
+    }
+    return arena_copy(arena, out.at ? out.at : "", out.len);
+}
+
+static void an_rfc2136_is_verified_at_its_own_host_and_port(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record(",'rfc2136-port':5300", ",'engine':'native','verify':{}");
+    reconcile_site("dig");
+    assert_string_equal(asked(), "192.0.2.53:5300 shop.example.org A");
+    assert_string_equal(site.decision.questions[0].backend, "name-servers-shop/public");
+    assert_string_equal(text_of_name(0, "state"), "Synced");
+    put_record("", ",'engine':'native','verify':{'enabled':false}");
+    reconcile_site("dig");
+    assert_string_equal(asked(), "");
+}
+
+static void a_name_is_verified_when_all_servers_answer_with_its_targets(void **state)
+{
+    static const struct {
+        const char *answer;
+        const char *state;
+        const char *reason; // when the time is over
+    } rows[] = {
+        {ANSWER("'198.51.100.7'"), "Verified", ""},
+        {ANSWER("'198.51.100.8'"), "Synced", "Mismatch"},
+        {ANSWER("'198.51.100.7','198.51.100.8'"), "Synced", "Mismatch"},
+        {ANSWER(""), "Synced", "Mismatch"},
+        {"{'rcode':'NOERROR','authoritative':false,'values':['198.51.100.7']}", "Synced",
+         "LameServer"},
+        {"{'rcode':'REFUSED','authoritative':false,'values':[]}", "Synced", "LameServer"},
+        {NULL, "Synced", "NotAnswered"},
+    };
+    (void)state;
+    put_usual();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        site.silence = NULL;
+        site.answer = ANSWER("'198.51.100.7'");
+        put_record("", ",'engine':'native'" VERIFIED);
+        reconcile_site("dig");
+        put_record("", ",'engine':'native','verify':{'enabled':false}");
+        reconcile_site("dig");
+        put_record("", ",'engine':'native'" VERIFIED);
+        site.answer = rows[i].answer;
+        site.silence = rows[i].answer ? NULL : "192.0.2.1:53 does not answer";
+        reconcile_site("dig");
+        assert_string_equal(text_of_name(0, "state"), rows[i].state);
+        assert_string_equal(text_of_name(0, "reason"), "");
+        site.now_ms += 301 * 1000;
+        decide_site("dig");
+        reconcile_site("dig");
+        assert_string_equal(text_of_name(0, "reason"), rows[i].reason);
+        assert_string_equal(asked(), *rows[i].reason ? "192.0.2.1:53 shop.example.org A; "
+                                                       "[2001:db8::1]:5353 shop.example.org A"
+                                                     : "");
+    }
+}
+
+static void a_verified_name_that_changes_is_asked_for_again(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'" VERIFIED);
+    site.answer = ANSWER("'198.51.100.7'");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "state"), "Verified");
+    put_cluster("{'dnsPublicAddress':'198.51.100.9'}", "");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "state"), "Synced");
+    site.answer = ANSWER("'198.51.100.9'");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "state"), "Verified");
+}
+
+static void a_drain_waits_until_no_server_answers_with_our_targets(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'" VERIFIED);
+    site.answer = ANSWER("'198.51.100.7'");
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(state_of_dig(), "Terminating");
+    assert_string_equal(drained(), "False/Draining");
+    site.now_ms += 1000 * 1000;
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminating");
+    site.answer = ANSWER("'203.0.113.1'");
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminated");
+    assert_string_equal(drained(), "True/Drained");
+}
+
+static void a_drain_waits_for_silent_servers_as_long_as_the_record_says(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native','verify':{'servers':['192.0.2.1'],'timeoutSeconds':60}");
+    site.silence = "192.0.2.1:53 does not answer";
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminating");
+    site.now_ms += 61 * 1000;
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminated");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1080,6 +1206,11 @@ int main(void)
         SITE(a_name_that_a_filter_leaves_out_is_not_called_gone),
         SITE(readiness_that_is_lost_begins_the_two_intervals_anew),
         SITE(a_synchronization_with_names_of_before_is_no_proof),
+        SITE(an_rfc2136_is_verified_at_its_own_host_and_port),
+        SITE(a_name_is_verified_when_all_servers_answer_with_its_targets),
+        SITE(a_verified_name_that_changes_is_asked_for_again),
+        SITE(a_drain_waits_until_no_server_answers_with_our_targets),
+        SITE(a_drain_waits_for_silent_servers_as_long_as_the_record_says),
         SITE(a_native_name_is_claimed_when_its_object_stands),
         SITE(a_native_object_goes_behind_its_name),
         SITE(a_name_in_two_clusters_is_one_native_claim),

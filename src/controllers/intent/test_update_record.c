@@ -200,8 +200,8 @@ static void apply_record(const char *parameters, const char *more, const char *a
     there = put(&dnsupdaterecord_kind, "public",
                 arena_printf(arena,
                              "'spec':{'provider':'rfc2136','external-dns-parameters':{"
-                             "'rfc2136-host':'192.0.2.53','domain-filter':'example.org',%s}%s}",
-                             parameters, more));
+                             "'rfc2136-host':'192.0.2.53','domain-filter':'example.org',%s}%s%s}",
+                             parameters, more, unverified_unless(more)));
     value_put(arena, there->tree, "metadata.annotations",
               quote(arena, arena_printf(arena, "{%s}", annotations)));
     if (pinned)

@@ -6,6 +6,7 @@
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
 #include "controllers/intent/update_record_reconcile.h"
+#include "controllers/intent/verify.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
 #include "kinds/role/role_kind.h"
 #include "kinds/rolebinding/rolebinding_kind.h"
@@ -296,6 +297,13 @@ static void open_native(struct update_record_reconcile *reconcile)
     native_open(&owner, reconcile->arena, reconcile->out);
 }
 
+static void open_verify(const struct update_record_reconcile *reconcile)
+{
+    struct update_record record = reconcile->record;
+    update_record_put_in_force(reconcile->arena, &record);
+    verify_open(reconcile->arena, reconcile->in->subject, &record, reconcile->out);
+}
+
 void update_record_decide(const struct snapshot *snapshot, void *model, struct decision *out)
 {
     struct update_record_reconcile reconcile;
@@ -310,6 +318,7 @@ void update_record_decide(const struct snapshot *snapshot, void *model, struct d
         return;
     }
     open_native(&reconcile);
+    open_verify(&reconcile);
     if (write_ahead(&reconcile))
         return;
     update_record_ask(&reconcile);

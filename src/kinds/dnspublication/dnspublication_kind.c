@@ -250,6 +250,12 @@ static const struct field fields[] = {
      .max = DNSPUBLICATION_NAMES_MAX,
      .doc = "The names that are to go from there, the first 500 of them."},
     {.path = RECORDS ".names[]", .type = FIELD_TEXT, .max = 253, .doc = "One of them."},
+    {.path = RECORDS ".targets",
+     .type = FIELD_LIST,
+     .max = DNSPUBLICATION_NAMES_MAX,
+     .doc = "What they had as targets, the first 500 of all; by these it is seen whether they are "
+            "gone."},
+    {.path = RECORDS ".targets[]", .type = FIELD_TEXT, .max = 253, .doc = "One of them."},
     {.path = "status.retained",
      .type = FIELD_LIST,
      .max = DNSPUBLICATION_RECORDS_MAX,

@@ -102,6 +102,8 @@ struct published_record {
     bool is_carried;          // somebody may have carried names to the provider
     const struct text *names; // that are to go from there, or stay there; sorted, the first 500
     size_t name_count;
+    const struct text *targets; // of all of them; sorted, the first 500
+    size_t target_count;
     struct text message; // why they stay; absent: they are to go
 };
 struct dnspublication_status {

@@ -71,13 +71,14 @@ static struct value *encode_names(struct arena *arena, const struct dnspublicati
     return list;
 }
 
-static void put_names(struct arena *arena, struct value *map, const struct published_record *record)
+static void put_texts(struct arena *arena, struct value *map, const char *key,
+                      const struct text *texts, size_t count)
 {
     struct value *list = value_make(arena, VALUE_LIST);
-    for (size_t i = 0; i < record->name_count && i < DNSPUBLICATION_NAMES_MAX; i++)
-        value_append(list, value_make_text(arena, record->names[i]));
-    if (record->name_count)
-        value_put(arena, map, "names", list);
+    for (size_t i = 0; i < count && i < DNSPUBLICATION_NAMES_MAX; i++)
+        value_append(list, value_make_text(arena, texts[i]));
+    if (count)
+        value_put(arena, map, key, list);
 }
 
 static struct value *encode_record(struct arena *arena, const struct published_record *record)
@@ -87,7 +88,8 @@ static struct value *encode_record(struct arena *arena, const struct published_r
     value_put(arena, map, "name", value_make_text(arena, record->name));
     if (record->is_carried)
         value_put(arena, map, "carried", value_make_bool(arena, true));
-    put_names(arena, map, record);
+    put_texts(arena, map, "names", record->names, record->name_count);
+    put_texts(arena, map, "targets", record->targets, record->target_count);
     if (record->message.len)
         value_put(arena, map, "message", value_make_text(arena, record->message));
     if (record->draining_since_s)
@@ -155,10 +157,17 @@ static struct published_name decode_name(struct arena *arena, const struct value
     return name;
 }
 
+static const struct text *make_texts(struct arena *arena, const struct value *list, size_t *count)
+{
+    struct text *texts = arena_new_array(arena, struct text, value_count(list) + 1);
+    *count = 0;
+    value_each (text, list)
+        texts[(*count)++] = value_text(text);
+    return texts;
+}
+
 static struct published_record decode_record(struct arena *arena, const struct value *map)
 {
-    const struct value *list = value_list_at(map, "names");
-    struct text *names = arena_new_array(arena, struct text, value_count(list) + 1);
     struct published_record record = {
         .namespace_ = value_text_at(map, "namespace"),
         .name = value_text_at(map, "name"),
@@ -166,11 +175,10 @@ static struct published_record decode_record(struct arena *arena, const struct v
         .sync_s = status_time_at(map, "lastSyncTime"),
         .syncs = value_int_at(map, "syncs", 0),
         .is_carried = value_bool_at(map, "carried", false),
-        .names = names,
         .message = value_text_at(map, "message"),
     };
-    value_each (name, list)
-        names[record.name_count++] = value_text(name);
+    record.names = make_texts(arena, value_list_at(map, "names"), &record.name_count);
+    record.targets = make_texts(arena, value_list_at(map, "targets"), &record.target_count);
     return record;
 }
 

@@ -1,0 +1,270 @@
+#include "controllers/intent/model.h"
+#include "controllers/intent/publication_reconcile.h"
+#include "controllers/intent/verify.h"
+
+// Whether names stand, and are gone, by what authoritative name servers answer.
+
+enum {
+    SECOND_MS = 1000,
+    OFTEN_MS = 60 * SECOND_MS,   // until the record's timeoutSeconds are over
+    SELDOM_MS = 600 * SECOND_MS, // from then on
+    QUESTIONS_MAX = 200,         // of one decision; names that are proven make room for others
+    TARGET_TYPES = 3,
+};
+
+struct check {
+    struct publication_reconcile *reconcile;
+    const struct publication_record *record;
+    int64_t since_s; // what is answered from then on counts
+    bool is_overdue;
+    bool is_unasked; // a server has not answered since
+    const char *server;
+    const struct answer_view *answer; // of that server
+};
+
+// ---- questions ----------------------------------------------------------------------------------
+
+// The longer it takes, the less often.
+static int64_t good_for_ms(const struct check *check)
+{
+    int64_t age_ms = check->reconcile->in->now_ms - check->since_s * SECOND_MS;
+    if (check->is_overdue)
+        return SELDOM_MS;
+    return age_ms < SECOND_MS ? SECOND_MS : age_ms < OFTEN_MS ? age_ms : OFTEN_MS;
+}
+
+static struct check open_check(struct publication_reconcile *reconcile,
+                               const struct publication_record *record, int64_t since_s)
+{
+    struct check check = {.reconcile = reconcile, .record = record, .since_s = since_s};
+    int64_t end_ms = (since_s + record->spec->verify_timeout_s) * SECOND_MS;
+    check.is_overdue = reconcile->in->now_ms >= end_ms;
+    if (!check.is_overdue)
+        decision_wake_at(reconcile->out, end_ms);
+    return check;
+}
+
+static void ask(struct check *check, const char *server, struct text name, struct text type)
+{
+    struct publication_reconcile *reconcile = check->reconcile;
+    struct value *about = value_make(reconcile->arena, VALUE_MAP);
+    const char *backend = verify_backend_name(reconcile->arena, check->record->written.namespace_,
+                                              check->record->written.name);
+    int64_t good_ms = good_for_ms(check);
+    value_put_text(reconcile->arena, about, "address", server);
+    value_set(about, TEXT("name"), value_make_text(reconcile->arena, name));
+    value_set(about, TEXT("type"), value_make_text(reconcile->arena, type));
+    *decision_add_question(reconcile->out, reconcile->arena) = (struct question){
+        .backend = backend, .name = "answers", .about = about, .good_for_ms = good_ms};
+    decision_wake_at(reconcile->out, reconcile->in->now_ms + good_ms);
+    reconcile->verify_questions++;
+    check->server = server;
+    check->answer = snapshot_answer(reconcile->in, backend, "answers", about);
+    if (check->answer && check->answer->answered_ms < check->since_s * SECOND_MS)
+        check->answer = NULL;
+}
+
+static bool is_spent(const struct publication_reconcile *reconcile)
+{
+    return reconcile->verify_questions >= QUESTIONS_MAX;
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+static bool has_value(const struct check *check, enum record_type type, struct text target)
+{
+    struct text canonical = record_value_canonical(check->reconcile->arena, type, target);
+    value_each (value, value_list_at(check->answer->value, "values"))
+        if (text_equal(value_text(value), canonical))
+            return true;
+    return false;
+}
+
+static bool is_equal(const struct check *check, enum record_type type,
+                     const struct published_name *name, bool may_have_more)
+{
+    size_t count = value_count(value_list_at(check->answer->value, "values"));
+    for (size_t i = 0; i < name->target_count; i++)
+        if (!has_value(check, type, name->targets[i]))
+            return false;
+    return may_have_more ? count >= name->target_count : count == name->target_count;
+}
+
+static bool is_authoritative(const struct check *check)
+{
+    const struct value *value = check->answer->value;
+    return value_bool_at(value, "authoritative", false) &&
+           (text_is(value_text_at(value, "rcode"), "NOERROR") ||
+            text_is(value_text_at(value, "rcode"), "NXDOMAIN"));
+}
+
+static const char *list_values(const struct check *check)
+{
+    enum { SHOWN_MAX = 3 };
+    AUTO_BUFFER out = {0};
+    size_t count = 0;
+    value_each (value, value_list_at(check->answer->value, "values")) {
+        if (count++ >= SHOWN_MAX)
+            continue;
+        buffer_add_text(&out, count > 1 ? ", " : "");
+        text_clean(&out, value_text(value), DNSPUBLICATION_MESSAGE_MAX);
+    }
+    if (count > SHOWN_MAX)
+        buffer_printf(&out, " and %zu more", count - SHOWN_MAX);
+    return out.len ? arena_copy(check->reconcile->arena, out.at, out.len) : "nothing";
+}
+
+// Why an answer proves nothing; REASON_NONE: it might.
+static enum reason doubt(const struct check *check, const char **message)
+{
+    struct arena *arena = check->reconcile->arena;
+    const struct answer_view *answer = check->answer;
+    if (!answer || !answer->is_ok) {
+        *message = answer && answer->error
+                       ? arena_copy_text(arena, answer->error->text)
+                       : arena_printf(arena, "%s has not answered yet", check->server);
+        return REASON_NOT_ANSWERED;
+    }
+    if (is_authoritative(check))
+        return REASON_NONE;
+    *message = arena_printf(arena,
+                            "%s answered %.*s, and not with authority: let it answer for the zone, "
+                            "or name other servers in spec.verify",
+                            check->server, TEXT_ARGS(value_text_at(answer->value, "rcode")));
+    return REASON_LAME_SERVER;
+}
+
+// ---- names that stand ---------------------------------------------------------------------------
+
+static bool is_verified(struct check *check, const struct published_name *name, bool may_have_more,
+                        enum reason *reason, const char **message)
+{
+    enum record_type type;
+    if (!record_type_parse(name->type, &type))
+        return false;
+    ask(check, check->server, name->name, name->type);
+    *reason = doubt(check, message);
+    if (*reason)
+        return false;
+    if (is_equal(check, type, name, may_have_more))
+        return true;
+    *reason = REASON_MISMATCH;
+    *message =
+        arena_printf(check->reconcile->arena, "%s answers %s", check->server, list_values(check));
+    return false;
+}
+
+void publication_verify_name(struct publication_reconcile *reconcile,
+                             const struct publication_record *record, struct published_name *name,
+                             bool may_have_more)
+{
+    size_t count;
+    enum reason reason = REASON_NONE;
+    const char *message = NULL;
+    const char *const *servers = verify_servers(reconcile->arena, record->spec, &count);
+    if (!count || is_spent(reconcile))
+        return;
+    struct check check = open_check(reconcile, record, name->since_s);
+    bool is_good = true;
+    for (size_t i = 0; i < count; i++) {
+        enum reason why = REASON_NONE;
+        const char *text = NULL;
+        check.server = servers[i];
+        bool is_right = is_verified(&check, name, may_have_more, &why, &text);
+        is_good &= is_right;
+        if (!is_right && !reason) {
+            reason = why;
+            message = text;
+        }
+    }
+    if (is_good)
+        name->state = NAME_VERIFIED;
+    else if (check.is_overdue && !name->reason) {
+        name->reason = reason;
+        name->message = message;
+    }
+}
+
+// ---- names that go ------------------------------------------------------------------------------
+
+static bool is_ours(const struct check *check, enum record_type type)
+{
+    const struct published_record *written = &check->record->written;
+    for (size_t i = 0; i < written->target_count; i++)
+        if (has_value(check, type, written->targets[i]))
+            return true;
+    return false;
+}
+
+static bool has_target_of(struct arena *arena, const struct published_record *written,
+                          enum record_type type)
+{
+    struct text out;
+    struct error err;
+    for (size_t i = 0; i < written->target_count; i++)
+        if (record_value_normalise(arena, type, written->targets[i], &out, &err))
+            return true;
+    return false;
+}
+
+// Servers that say nothing of it until the time is over do not count.
+static bool is_gone(struct check *check, struct text name, enum record_type type,
+                    const char **message)
+{
+    ask(check, check->server, name, text_of(record_type_name(type)));
+    if (doubt(check, message))
+        return check->is_overdue;
+    if (!is_ours(check, type))
+        return true;
+    *message = arena_printf(check->reconcile->arena, "%s still answers %s for %.*s", check->server,
+                            list_values(check), TEXT_ARGS(name));
+    return false;
+}
+
+// Who publishes it now answers for it.
+static bool is_taken(const struct check *check, struct text name)
+{
+    const struct publication_reconcile *reconcile = check->reconcile;
+    for (size_t i = 0; reconcile->is_wanted && i < reconcile->endpoint_count; i++)
+        if (reconcile->endpoints[i].set_count &&
+            text_equal(reconcile->endpoints[i].service->name, name))
+            return true;
+    return intent_model_is_taken(reconcile->reader.model, reconcile->context.publication,
+                                 check->record->object, name);
+}
+
+static bool name_is_gone(struct check *check, struct text name, const char *const *servers,
+                         size_t count, const char **message)
+{
+    static const enum record_type types[TARGET_TYPES] = {RECORD_A, RECORD_AAAA, RECORD_CNAME};
+    bool is_all_gone = true;
+    if (is_taken(check, name))
+        return true;
+    for (size_t i = 0; i < count * TARGET_TYPES; i++) {
+        enum record_type type = types[i % TARGET_TYPES];
+        check->server = servers[i / TARGET_TYPES];
+        if (has_target_of(check->reconcile->arena, &check->record->written, type))
+            is_all_gone &= is_gone(check, name, type, message);
+    }
+    return is_all_gone;
+}
+
+const char *publication_verify_gone(struct publication_reconcile *reconcile,
+                                    struct publication_record *record)
+{
+    size_t count, kept = 0;
+    const char *message = NULL;
+    struct published_record *written = &record->written;
+    const char *const *servers = verify_servers(reconcile->arena, record->spec, &count);
+    if (!count || !written->target_count)
+        return NULL;
+    struct check check = open_check(reconcile, record, written->draining_since_s);
+    struct text *names = arena_new_array(reconcile->arena, struct text, written->name_count + 1);
+    for (size_t i = 0; i < written->name_count; i++)
+        if (is_spent(reconcile) ||
+            !name_is_gone(&check, written->names[i], servers, count, &message))
+            names[kept++] = written->names[i];
+    written->names = names;
+    written->name_count = kept;
+    return kept ? message ? message : "name servers are being asked" : NULL;
+}
