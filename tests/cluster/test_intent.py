@@ -37,7 +37,7 @@ def test_a_name_lives_from_instantiate_to_terminate(site):
     site.publish("shop", name)
     site.wait_name(name, ["198.51.100.7"])
     site.wait_publication("shop", lambda status: status["state"] == "Instantiated" and
-                          name_state(status) == "Synced", "the name is synced")
+                          name_state(status) == "Verified", "the name is verified")
     site.put_cluster("198.51.100.8, 2001:db8::8")
     site.wait_name(name, ["198.51.100.8"])
     site.wait_name(name, ["2001:db8::8"], "AAAA")
@@ -72,7 +72,7 @@ def test_an_upgrade_of_external_dns_deletes_nothing(knot_site):
     site.start(version=OLDER)
     site.publish("shop", name)
     site.wait_name(name, ["198.51.100.7"])
-    site.wait_publication("shop", lambda status: name_state(status) == "Synced", "synced")
+    site.wait_publication("shop", lambda status: name_state(status) == "Verified", "verified")
     serial = site.serial()
     site.put_record(version=NEWER, image=f"{IMAGE}:{NEWER}")
     wait_until(lambda: any(NEWER in each.spec["image"] and each.is_ready
@@ -93,7 +93,7 @@ def test_without_external_dns_a_name_lives_and_goes_as_well(site):
     site.publish("shop", name)
     site.wait_name(name, ["198.51.100.7"])
     site.wait_publication("shop", lambda status: status["state"] == "Instantiated" and
-                          name_state(status) == "Synced", "the name is synced")
+                          name_state(status) == "Verified", "the name is verified")
     assert len(answers(site.server, f"a-{name}", "TXT")) == 1
     site.put_cluster("198.51.100.8")
     site.wait_name(name, ["198.51.100.8"])
@@ -109,12 +109,12 @@ def test_names_change_hands_without_a_change_of_the_zone(knot_site):
     site.start()
     site.publish("shop", name)
     site.wait_publication("shop", lambda status: status["state"] == "Instantiated" and
-                          name_state(status) == "Synced", "the name is synced")
+                          name_state(status) == "Verified", "the name is verified")
     serial = site.serial()
     site.put_record(engine="native")
     site.wait_no_deployment()
     site.wait_publication("shop", lambda status: status["state"] == "Instantiated" and
-                          name_state(status) == "Synced", "the name is ours")
+                          name_state(status) == "Verified", "the name is ours")
     assert site.serial() == serial
     site.put_record()
     wait_until(lambda: any(each.is_ready for each in site.kubelet.pods.values()),

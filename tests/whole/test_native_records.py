@@ -61,6 +61,13 @@ def answers(server):
     return [server.ask(f"www.d{number}", "A") for number in range(RECORDS)]
 
 
+def statuses(folder):
+    """Of the publications."""
+    shown = harness.split_status(folder / "all.yaml.status")
+    return [document.get("status", {}) for name, document in shown.items()
+            if name.startswith("DNSPublication ")]
+
+
 def children_of(pid):
     return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
@@ -72,8 +79,13 @@ def test_twenty_records_are_one_process(folder, name_server, programs):
         "--health-probe-bind-address", "0"])
     wait_until(lambda: all(found == {"198.51.100.7"} for found in answers(name_server)),
                lambda: f"all names are there: {answers(name_server)}", 60, [program])
+    wait_until(lambda: [name["state"] for status in statuses(folder)
+                        for name in status.get("names", [])] == RECORDS * ["Verified"],
+               lambda: f"all names are verified: {statuses(folder)}", 60, [program])
     assert children_of(program.process.pid) == []
     text = (folder / "all.yaml").read_text()
     (folder / "all.yaml").write_text(text.replace("desired: Instantiated", "desired: Terminated"))
     wait_until(lambda: not any(answers(name_server)),
                lambda: f"all names are gone: {answers(name_server)}", 60, [program])
+    wait_until(lambda: [status["state"] for status in statuses(folder)] == RECORDS * ["Terminated"],
+               lambda: f"all is over: {statuses(folder)}", 60, [program])
