@@ -40,8 +40,9 @@ static void who_publishes_by_a_record_uses_it_until_its_names_are_gone(void **st
     assert_true(view_of("public").users[0].is_draining);
     value_put(arena, record->tree, "metadata.annotations",
               quote(arena, "{'" ABANDON_ANNOTATION "':'true'}"));
-    value_put_text(arena, value_list_at(record->tree, "status.conditions")->first, "status",
-                   "False");
+    struct value *available = value_list_at(record->tree, "status.conditions")->first;
+    value_put_text(arena, available, "status", "False");
+    value_put_text(arena, available, "reason", "Progressing");
     store_tree(record);
     reconcile_site("dig");
     assert_int_equal(view_of("public").user_count, 0);
