@@ -55,7 +55,7 @@ const struct object *intent_model_holder(const struct intent_model *model,
                                          const struct object *record, struct text name,
                                          int64_t *ttl_s);
 
-// Does another publication want the name in the record?
+// Does another publication have the name in the record, and does not let it go?
 bool intent_model_is_taken(const struct intent_model *model, const struct object *publication,
                            const struct object *record, struct text name);
 

@@ -45,6 +45,16 @@ const struct object *intent_model_holder(const struct intent_model *model,
     return NULL;
 }
 
+static bool is_drained_by(const struct plan *plan, const struct object *record)
+{
+    for (size_t i = 0; i < plan->record_count; i++)
+        if (plan->records[i].is_draining &&
+            text_equal(object_name(plan->records[i].object), object_name(record)) &&
+            text_equal(object_namespace(plan->records[i].object), object_namespace(record)))
+            return true;
+    return false;
+}
+
 bool intent_model_is_taken(const struct intent_model *model, const struct object *publication,
                            const struct object *record, struct text name)
 {
@@ -52,7 +62,8 @@ bool intent_model_is_taken(const struct intent_model *model, const struct object
     uint32_t id = model_find_plan(model, publication);
     for (size_t at = model_find_names(model, key);
          at < model->name_count && model->names[at].key == key; at++)
-        if (model->names[at].publication != id)
+        if (model->names[at].publication != id &&
+            !is_drained_by(&model->plans[model->names[at].publication], record))
             return true;
     return false;
 }

@@ -1151,6 +1151,21 @@ static void a_drain_waits_until_no_server_answers_with_our_targets(void **state)
     assert_string_equal(drained(), "True/Drained");
 }
 
+static void a_drain_does_not_wait_for_a_name_that_others_publish(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'" VERIFIED);
+    site.answer = ANSWER("'198.51.100.7'");
+    reconcile_site("dig");
+    put(&dnspublication_kind, "heir",
+        "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'dig',"
+        "'logicalCloud':'cloud'," WANTED "}");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminated");
+}
+
 static void a_drain_waits_for_silent_servers_as_long_as_the_record_says(void **state)
 {
     (void)state;
@@ -1210,6 +1225,7 @@ int main(void)
         SITE(a_name_is_verified_when_all_servers_answer_with_its_targets),
         SITE(a_verified_name_that_changes_is_asked_for_again),
         SITE(a_drain_waits_until_no_server_answers_with_our_targets),
+        SITE(a_drain_does_not_wait_for_a_name_that_others_publish),
         SITE(a_drain_waits_for_silent_servers_as_long_as_the_record_says),
         SITE(a_native_name_is_claimed_when_its_object_stands),
         SITE(a_native_object_goes_behind_its_name),
