@@ -134,7 +134,8 @@ static uint64_t content_of_hash(const uint8_t hash[FINGERPRINT_OCTETS])
 static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
-    bool shares = claim->has_wanted && backend_shares(claim_backend(engine, claim));
+    bool shares =
+        claim->has_wanted && (claim->shares || backend_shares(claim_backend(engine, claim)));
     return (struct plan_claim){
         .owner = claim_object(engine, claim),
         .type = claim->type,
@@ -404,7 +405,7 @@ static struct plan_claim plan_claim_wanted(const struct engine *engine,
 {
     uint8_t hash[FINGERPRINT_OCTETS] = {0};
     const struct backend *backend = backend_find(engine, want->backend);
-    bool shares = want->intent == CLAIM_SET && backend_shares(backend) &&
+    bool shares = want->intent == CLAIM_SET && (want->shares || backend_shares(backend)) &&
                   backend_fingerprint(backend, &want->set, hash);
     return (struct plan_claim){
         .owner = subject,

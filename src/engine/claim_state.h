@@ -60,6 +60,7 @@ struct claim {
     enum claim_work work : 3;
     bool is_first : 1; // of its name: the one in the table of names
     bool is_suspended : 1;
+    bool shares : 1;       // stands together with others that do and want the same
     bool is_unplanned : 1; // plans of its name are delayed, and it is new or changed since the last
     bool was_looked : 1;   // LOOK: answered
     bool was_created : 1;

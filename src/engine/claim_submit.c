@@ -129,6 +129,7 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     claim_set_intent(engine, claim, want->intent);
     claim_look_anew(claim, want->look_since_s);
     claim->is_suspended = want->is_suspended;
+    claim->shares = want->shares;
     claim_set_backend(engine, id, want->backend);
     if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
         claim->there = THERE_SET;
@@ -201,9 +202,9 @@ static bool waits_with_content(const struct claim *claim)
 static bool is_other(const struct claim *before, bool had_content, const struct claim *now)
 {
     return before->intent != now->intent || before->is_suspended != now->is_suspended ||
-           before->backend != now->backend || before->epoch != now->epoch ||
-           before->there != now->there || before->has_wanted != now->has_wanted ||
-           had_content != waits_with_content(now) ||
+           before->shares != now->shares || before->backend != now->backend ||
+           before->epoch != now->epoch || before->there != now->there ||
+           before->has_wanted != now->has_wanted || had_content != waits_with_content(now) ||
            memcmp(before->there_hash, now->there_hash, sizeof now->there_hash);
 }
 

@@ -267,6 +267,9 @@ struct claim_want {
     const char *registry; // normalised server URL
     enum claim_intent intent;
     bool is_suspended; // compete for the name, but send nothing yet
+    // SETs of several keys that say so stand together while their content is the same, as all do
+    // where the provider shares.
+    bool shares;
     struct record_set set;
     bool has_known;                    // what stands there, as the status remembers
     uint8_t known[FINGERPRINT_OCTETS]; // the last 8 are 0: only the others are remembered

@@ -173,7 +173,8 @@ struct provider {
     bool has_ledger;
     bool
         leaves; // has JOB_LEAVE; 500 ms after we are told to end, any exchange of its is broken off
-    // Claims of several objects on one name and type with the same content stand together.
+    // Claims of several objects on one name and type with the same content stand together, whether
+    // they ask for that (claim_want.shares) or not.
     bool shares;
     // When changes of that type may begin (mono ms), of which the first came at first_ms and the
     // last at last_ms. NULL: by collect_ms.

@@ -89,3 +89,59 @@ def test_twenty_records_are_one_process(folder, name_server, programs):
                lambda: f"all names are gone: {answers(name_server)}", 60, [program])
     wait_until(lambda: [status["state"] for status in statuses(folder)] == RECORDS * ["Terminated"],
                lambda: f"all is over: {statuses(folder)}", 60, [program])
+
+
+def sharer(server, name, address, desired="Instantiated"):
+    """A publication of www.d0 in a share group, of an app whose load balancer is that address."""
+    place = {"compositeApp": name, "version": "v1", "deploymentIntentGroup": "group"}
+    cloud = of("LogicalCloud", name, "shop",
+               clusterReferences=[{"name": "one", "clusterProvider": "vendor", "cluster": "bare",
+                                   "loadBalancerIP": address}],
+               kvPairs=[{"name": "dns-update-record-list", "kv": [{"one": "record-0"}]}])
+    intent = of("TrafficGroupIntent", name, "shop", **place,
+                inbound=[{"name": "in", "app": "app", "appLabel": "app=app", "serviceName": "web",
+                          "port": 443, "protocol": "TCP", "externalSupport": True,
+                          "externalName": f"www.d0.{server.zone}"}])
+    return [cloud, intent, of("DNSPublication", name, "shop", **place, logicalCloud=name,
+                              shareGroup="blue", desired=desired)]
+
+
+def write_sharers(path, server, *sharers):
+    manifests = [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tsig", "namespace": "shop"},
+         "stringData": {"key": server.secret}},
+        of("EdgeCluster", "vendor.bare", provider="vendor", cluster="bare"), record(server, 0)]
+    for one in sharers:
+        manifests += sharer(server, *one)
+    (path / "new").write_text(yaml.safe_dump_all(manifests))
+    (path / "new").chmod(0o600)
+    (path / "new").rename(path / "all.yaml")
+
+
+def test_a_share_group_has_a_name_together(tmp_path, name_server, programs):
+    path = tmp_path / "manifests"
+    path.mkdir()
+    one, two = ("one", "198.51.100.1"), ("two", "198.51.100.2")
+    both = {"198.51.100.1", "198.51.100.2"}
+    write_sharers(path, name_server, one, two)
+    program = programs.start("signpost", [
+        SIGNPOST, "run", "--dir", path, "--controllers", "intent", "--intent-listen",
+        f"{harness.LOOPBACK}:{harness.free_port()}", "--metrics-bind-address", "0",
+        "--health-probe-bind-address", "0"])
+    seen = []
+
+    def answers_are(wanted):
+        seen.append(name_server.ask("www.d0", "A"))
+        return seen[-1] == wanted
+
+    for sharers, wanted in [((one, two), both),
+                            (((*one, "Terminated"), two), {"198.51.100.2"}),
+                            ((one, two), both),
+                            ((one, (*two, "Terminated")), {"198.51.100.1"})]:
+        write_sharers(path, name_server, *sharers)
+        wait_until(lambda: answers_are(wanted), lambda: f"{wanted} answers: {seen[-1]}", 60,
+                   [program])
+    first = next(at for at, found in enumerate(seen) if found)
+    assert all(seen[first:]), "the name was never away"
+    write_sharers(path, name_server, (*one, "Terminated"), (*two, "Terminated"))
+    wait_until(lambda: answers_are(set()), lambda: f"the name is gone: {seen[-1]}", 60, [program])

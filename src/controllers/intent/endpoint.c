@@ -437,10 +437,23 @@ static struct value *annotations_of(const struct endpoint_context *context,
     put_at(arena, map, PLAIN_APP, at->composite_app);
     put_at(arena, map, PLAIN_VERSION, at->version);
     put_at(arena, map, PLAIN_GROUP, at->group);
+    if (resolved->publication.share_group.len)
+        put_at(arena, map, INTENT_SHARE_ANNOTATION,
+               text_of(arena_printf(arena, "%.*s/%.*s", TEXT_ARGS(resolved->namespace_),
+                                    TEXT_ARGS(resolved->publication.share_group))));
     if (endpoint->state == NAME_HELD)
         value_set(map, TEXT(HELD_ANNOTATION),
                   status_time_make(arena, held_since(context, endpoint)));
     return map;
+}
+
+// Those that an endpoint has at times.
+static const char *const passing_annotations[] = {HELD_ANNOTATION, INTENT_SHARE_ANNOTATION};
+
+static bool is_past(const struct value *annotations, const struct intent_endpoint *endpoint,
+                    const char *name)
+{
+    return annotation_of(endpoint, text_of(name)).at && !value_find(annotations, name);
 }
 
 struct value *endpoint_tree(const struct endpoint_context *context,
@@ -449,8 +462,9 @@ struct value *endpoint_tree(const struct endpoint_context *context,
     struct arena *arena = context->reader->arena;
     struct value *tree = value_make(arena, VALUE_MAP);
     struct value *annotations = annotations_of(context, endpoint);
-    if (endpoint->state != NAME_HELD && annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at)
-        value_set(annotations, TEXT(HELD_ANNOTATION), value_make(arena, VALUE_NULL));
+    for (size_t i = 0; i < COUNT_OF(passing_annotations); i++)
+        if (is_past(annotations, endpoint, passing_annotations[i]))
+            value_set(annotations, text_of(passing_annotations[i]), value_make(arena, VALUE_NULL));
     value_put(arena, tree, "metadata.labels", labels_of(context, endpoint));
     value_put(arena, tree, "metadata.annotations", annotations);
     if (text_equal(object_namespace(endpoint->record->object), context->resolved->namespace_))
@@ -475,10 +489,14 @@ static bool is_same_set(const struct endpoint *a, const struct endpoint *b)
 static bool has_annotations(const struct endpoint_context *context,
                             const struct intent_endpoint *endpoint)
 {
-    value_each (item, annotations_of(context, endpoint))
+    const struct value *annotations = annotations_of(context, endpoint);
+    value_each (item, annotations)
         if (!text_equal(annotation_of(endpoint, item->key), value_text(item)))
             return false;
-    return endpoint->state == NAME_HELD || !annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at;
+    for (size_t i = 0; i < COUNT_OF(passing_annotations); i++)
+        if (is_past(annotations, endpoint, passing_annotations[i]))
+            return false;
+    return true;
 }
 
 static bool has_labels(const struct endpoint_context *context,

@@ -39,6 +39,25 @@ static void index_endpoint(const struct object *object, struct strings *out)
         strings_add(out, "%.*s", TEXT_ARGS(publication));
 }
 
+static void index_shared(const struct object *object, struct strings *out)
+{
+    struct dnsendpoint endpoint;
+    dnsendpoint_unpack(out->arena, object_spec(object), &endpoint);
+    struct text group = text_map_find(endpoint.annotations, endpoint.annotation_count,
+                                      TEXT(INTENT_SHARE_ANNOTATION));
+    if (group.len)
+        strings_add(out, "%.*s", TEXT_ARGS(group));
+}
+
+static void look_up_shared(const struct object *subject, struct strings *out)
+{
+    struct dnspublication publication;
+    dnspublication_unpack(out->arena, object_spec(subject), (struct text){0}, &publication, NULL);
+    if (publication.share_group.len)
+        strings_add(out, "%.*s/%.*s", TEXT_ARGS(object_namespace(subject)),
+                    TEXT_ARGS(publication.share_group));
+}
+
 static void look_up_endpoints(const struct object *subject, struct strings *out)
 {
     strings_add(out, "%.*s/%.*s", TEXT_ARGS(object_namespace(subject)),
@@ -52,6 +71,11 @@ static const struct input inputs[PUBLICATION_INPUTS] = {
                                .lookup_keys = look_up_endpoints,
                                .reads_own_writes = true,
                                .is_optional = true},
+    [PUBLICATION_SHARED] = {.kind = &dnsendpoint_kind,
+                            .labels = INTENT_RECORD_LABEL,
+                            .index_keys = index_shared,
+                            .lookup_keys = look_up_shared,
+                            .is_optional = true},
     [PUBLICATION_UPDATE_RECORDS] = {.kind = &dnsupdaterecord_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_CLOUDS] = {.kind = &logicalcloud_kind, .lookup_keys = look_up_nothing},
     [PUBLICATION_CLUSTERS] = {.kind = &edgecluster_kind, .lookup_keys = look_up_nothing},

@@ -15,9 +15,12 @@
 // The annotations: "namespace/name" of the DNSPublication; the EMCO name of the record.
 #define INTENT_PUBLICATION_ANNOTATION DNS_GROUP "/publication"
 #define INTENT_RECORD_ANNOTATION DNS_GROUP "/update-record"
+// Where others may publish the same name: "namespace/group" of those that share it.
+#define INTENT_SHARE_ANNOTATION DNS_GROUP "/share-group"
 
 enum publication_input {
     PUBLICATION_ENDPOINTS, // DNSEndpoints of ours for it
+    PUBLICATION_SHARED,    // those of all publications of its share group
     PUBLICATION_UPDATE_RECORDS,
     PUBLICATION_CLOUDS,
     PUBLICATION_CLUSTERS,

@@ -90,21 +90,20 @@ static void add_remembered(struct publication_reconcile *reconcile,
                                       .is_standing = true};
 }
 
-// A name that several clusters have at one record stands there with the targets of all.
-static void add_targets(struct arena *arena, struct native_claim *claim,
-                        const struct native_claim *more)
+void native_add_targets(struct arena *arena, struct native_claim *claim, const struct text *more,
+                        size_t count)
 {
-    struct text *targets =
-        arena_new_array(arena, struct text, claim->target_count + more->target_count + 1);
-    size_t count = 0;
+    struct text *targets = arena_new_array(arena, struct text, claim->target_count + count + 1);
+    size_t all = 0;
     for (size_t i = 0; i < claim->target_count; i++)
-        targets[count++] = claim->targets[i];
-    for (size_t i = 0; i < more->target_count; i++)
-        targets[count++] = more->targets[i];
+        targets[all++] = claim->targets[i];
+    for (size_t i = 0; i < count; i++)
+        targets[all++] = more[i];
     claim->targets = targets;
-    claim->target_count = endpoint_sort_targets(targets, count);
+    claim->target_count = endpoint_sort_targets(targets, all);
 }
 
+// A name that several clusters have at one record stands there with the targets of all.
 static void merge_natives(struct publication_reconcile *reconcile)
 {
     size_t kept = 0;
@@ -117,7 +116,7 @@ static void merge_natives(struct publication_reconcile *reconcile)
             continue;
         }
         if (all[i].target_count)
-            add_targets(reconcile->arena, last, &all[i]);
+            native_add_targets(reconcile->arena, last, all[i].targets, all[i].target_count);
         last->ttl_s = last->ttl_s ? last->ttl_s : all[i].ttl_s;
         last->is_wanted |= all[i].is_wanted;
         last->is_standing |= all[i].is_standing;
@@ -181,6 +180,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
         .intent = native->is_wanted ? CLAIM_SET
                   : is_known        ? CLAIM_REMOVE
                                     : CLAIM_KEEP,
+        .shares = native->is_shared,
         .is_suspended =
             is_dry_run(record) || record->status->deployment.len, // its external-dns still runs
         .may_stand = true,
@@ -208,6 +208,7 @@ void publication_claim_natives(struct publication_reconcile *reconcile)
     if (!has_natives(reconcile))
         return;
     list_natives(reconcile);
+    publication_share_natives(reconcile);
     for (size_t i = 0; i < reconcile->native_count; i++)
         claim_native(reconcile, &reconcile->natives[i]);
 }
@@ -247,9 +248,9 @@ bool publication_natives_are_gone(struct publication_reconcile *reconcile,
     return true;
 }
 
-static const struct native_claim *find_native(const struct publication_reconcile *reconcile,
-                                              const struct publication_record *record,
-                                              const struct endpoint *set)
+struct native_claim *publication_native_of(const struct publication_reconcile *reconcile,
+                                           const struct publication_record *record,
+                                           const struct endpoint *set)
 {
     const struct native_claim wanted = {.record = record, .name = set->dns_name, .type = set->type};
     return reconcile->native_count ? bsearch(&wanted, reconcile->natives, reconcile->native_count,
@@ -261,8 +262,8 @@ const struct native_claim *publication_find_native(const struct publication_reco
                                                    const struct intent_endpoint *endpoint,
                                                    const struct endpoint *set)
 {
-    return find_native(reconcile, publication_find_record(reconcile, endpoint->record->object),
-                       set);
+    return publication_native_of(reconcile,
+                                 publication_find_record(reconcile, endpoint->record->object), set);
 }
 
 // A name that no zone of the record has was never claimed, and a record may let names stay.
@@ -284,7 +285,7 @@ bool publication_is_released(const struct publication_reconcile *reconcile,
         return false;
     for (size_t i = 0; is_native(record) && i < standing->says.count; i++) {
         const struct native_claim *claim =
-            find_native(reconcile, record, &standing->says.endpoints[i]);
+            publication_native_of(reconcile, record, &standing->says.endpoints[i]);
         if (claim && is_removed(reconcile, claim) && !native_claim_is_settled(claim))
             return false;
     }
@@ -299,7 +300,7 @@ const struct native_claim *publication_find_removal(struct publication_reconcile
         const struct endpoint set = {.dns_name = name->name, .type = name->type};
         const struct native_claim *claim =
             record->reason && is_native(record) && publication_remembers(reconcile, name, record)
-                ? find_native(reconcile, record, &set)
+                ? publication_native_of(reconcile, record, &set)
                 : NULL;
         if (claim && !claim->is_wanted)
             return claim;

@@ -28,6 +28,7 @@ struct native_claim {
     size_t target_count;
     int64_t ttl_s;
     bool is_wanted;                // otherwise it is to go
+    bool is_shared;                // with other publications of its share group
     bool is_standing;              // a DNSEndpoint has it, which remembers it
     const struct receipt *receipt; // NULL: nothing was claimed yet
 };
@@ -95,6 +96,15 @@ bool publication_natives_are_gone(struct publication_reconcile *reconcile,
 // The claim by which such a name is being removed; NULL: there is none.
 const struct native_claim *publication_find_removal(struct publication_reconcile *reconcile,
                                                     const struct published_name *name);
+// The claim of that name and type at the record; NULL: there is none.
+struct native_claim *publication_native_of(const struct publication_reconcile *reconcile,
+                                           const struct publication_record *record,
+                                           const struct endpoint *set);
+// Puts more targets among those that it has, each once.
+void native_add_targets(struct arena *arena, struct native_claim *claim, const struct text *more,
+                        size_t count);
+// Puts the targets of its share group to those of its claims (publication_share.c).
+void publication_share_natives(struct publication_reconcile *reconcile);
 bool native_claim_is_settled(const struct native_claim *claim);
 // Are the names known? While the cloud that they come from is not there, what stands stays.
 bool publication_is_known(const struct publication_reconcile *reconcile);

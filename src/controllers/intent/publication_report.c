@@ -65,6 +65,14 @@ static bool is_synced(const struct intent_endpoint *endpoint, const struct publi
            (before->state == NAME_READ && endpoint->record->status->last_sync_s > before->since_s);
 }
 
+// Others of its share group want other targets until they have heard of the change.
+static bool is_being_shared(const struct report *report, const struct native_claim *claim)
+{
+    return claim->is_shared && claim->receipt->state == RECEIPT_LOST &&
+           text_starts(claim->receipt->holder, "DNSPublication ") &&
+           text_equal(claim->receipt->holder_namespace, report->reconcile->resolved.namespace_);
+}
+
 // What the server said of a name that goes out through a backend of ours.
 static void report_native(struct report *report, const struct intent_endpoint *endpoint,
                           const struct endpoint *set, struct published_name *name)
@@ -77,6 +85,8 @@ static void report_native(struct report *report, const struct intent_endpoint *e
         name->state = NAME_SYNCED;
         return;
     }
+    if (is_being_shared(report, claim))
+        return;
     if (receipt->state == RECEIPT_LOST) {
         name->state = NAME_CONFLICT;
         name->reason = REASON_NAME_CONFLICT;

@@ -893,6 +893,129 @@ static void a_native_name_outside_of_the_zones_is_told(void **state)
     assert_string_equal(claimed(), "");
 }
 
+#define SHARED WANTED ",'shareGroup':'blue'"
+
+#define OTHER_ENDPOINT                                                                             \
+    "{'metadata':{'name':'other','namespace':'shop','annotations':{"                               \
+    "'dns.homelab.mortenolsen.pro/publication':'shop/other',"                                      \
+    "'dns.homelab.mortenolsen.pro/update-record':'public'}},'spec':{'endpoints':[{"                \
+    "'dnsName':'shop.example.org','recordType':'%s','targets':['%s'],'recordTTL':300}]}}"
+
+// Another publication of that group, and what it has of the name in the record.
+static void put_other(const char *desired, const char *type, const char *target)
+{
+    put(&dnspublication_kind, "other",
+        arena_printf(arena,
+                     "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'other',"
+                     "'logicalCloud':'cloud','shareGroup':'blue','desired':'%s'}",
+                     desired));
+    object_unref(site.shared);
+    site.shared = object_new(&dnsendpoint_kind, NULL,
+                             quote(arena, arena_printf(arena, OTHER_ENDPOINT, type, target)));
+}
+
+static void drop_other(void)
+{
+    object_unref(site.shared);
+    site.shared = NULL;
+}
+
+static void native_names_of_a_share_group_stand_together(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    put_other("Instantiated", "A", "203.0.113.9");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+    assert_false(site.decision.claims[0].shares);
+    put_publication(SHARED);
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7 203.0.113.9");
+    assert_true(site.decision.claims[0].shares);
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(text_of_name(0, "state"), "Synced");
+    put_other("Terminated", "A", "203.0.113.9");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+    drop_other();
+}
+
+static void a_native_name_that_goes_leaves_those_of_its_share_group(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    put_other("Instantiated", "A", "203.0.113.9");
+    put_publication(SHARED);
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated','shareGroup':'blue'");
+    site.outcome = RECEIPT_WAITING;
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "REMOVE A shop example.org");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    site.outcome = RECEIPT_SETTLED;
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(state_of_dig(), "Terminated");
+    drop_other();
+}
+
+static void a_shared_name_that_is_still_being_agreed_on_is_no_conflict(void **state)
+{
+    static const struct {
+        const char *holder;
+        const char *state;
+    } rows[] = {{"DNSPublication shop/other", "Written"}, {"DNSRecord shop/other", "Conflict"}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        close_site(NULL);
+        open_site(state);
+        put_usual();
+        put_record("", ",'engine':'native'");
+        put_publication(SHARED);
+        site.outcome = RECEIPT_LOST;
+        reconcile_site("dig");
+        site.receipts[0].holder = text_of(rows[i].holder);
+        site.receipts[0].holder_namespace = TEXT("shop");
+        decide_site("dig");
+        const struct value *first = value_at(site.decision.status, "names[0]", NULL);
+        assert_true(text_is(value_text_at(first, "state"), rows[i].state));
+    }
+}
+
+static void a_name_has_one_of_the_host_names_of_its_share_group(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    put_cluster("{'dnsPublicAddress':'b.example.net'}", "");
+    put_other("Instantiated", "CNAME", "a.example.net");
+    put_publication(SHARED);
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET CNAME shop example.org a.example.net");
+    drop_other();
+}
+
+static void an_endpoint_says_its_share_group_as_long_as_it_has_one(void **state)
+{
+    const char *path = "metadata.annotations[dns.homelab.mortenolsen.pro/share-group]";
+    (void)state;
+    put_usual();
+    put_publication(SHARED);
+    reconcile_site("dig");
+    const struct object_want *want;
+    put_publication(WANTED);
+    decide_site("dig");
+    assert_int_equal(site.decision.object_count, 1);
+    want = &site.decision.objects[0];
+    assert_int_equal(value_at(want->tree, path, NULL)->type, VALUE_NULL);
+    put_publication(SHARED);
+    decide_site("dig");
+    assert_int_equal(site.decision.object_count, 0);
+}
+
 static void names_that_a_folder_leaves_to_nobody_keep_their_objects(void **state)
 {
     (void)state;
@@ -1235,6 +1358,11 @@ int main(void)
         SITE(a_dry_run_sends_no_native_name),
         SITE(a_native_name_has_the_least_ttl_at_least),
         SITE(a_native_name_outside_of_the_zones_is_told),
+        SITE(native_names_of_a_share_group_stand_together),
+        SITE(a_native_name_that_goes_leaves_those_of_its_share_group),
+        SITE(a_shared_name_that_is_still_being_agreed_on_is_no_conflict),
+        SITE(a_name_has_one_of_the_host_names_of_its_share_group),
+        SITE(an_endpoint_says_its_share_group_as_long_as_it_has_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,7 @@ static struct site {
     const char *failure; // of the last attempt, or NULL
     struct receipt *receipts;
     size_t receipt_count;
+    const struct object *shared; // a DNSEndpoint of another publication of the share group, or NULL
 } site;
 
 static void model_wake(void *context, const struct object *object)
@@ -277,6 +278,8 @@ static inline void decide_site(const char *name)
     inputs[PUBLICATION_ENDPOINTS].objects = list_endpoints(&inputs[PUBLICATION_ENDPOINTS].count);
     inputs[PUBLICATION_ENDPOINTS].is_synced = true;
     inputs[PUBLICATION_ENDPOINTS].is_missing = site.has_no_endpoints;
+    inputs[PUBLICATION_SHARED].objects = &site.shared;
+    inputs[PUBLICATION_SHARED].count = site.shared != NULL;
     const struct snapshot snapshot = {
         .arena = arena,
         .namespace_ = TEXT("shop"),
