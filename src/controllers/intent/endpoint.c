@@ -6,6 +6,7 @@
 #include "controllers/intent/address.h"
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication.h"
+#include "dns/record.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 #include "kinds/dnsupdaterecord/external_dns_render.h"
 
@@ -15,7 +16,7 @@
 #define PLAIN_VERSION DNS_GROUP "/version"
 #define PLAIN_GROUP DNS_GROUP "/deployment-intent-group"
 
-enum { SLUG_MAX = 24, NAME_DIGITS = 8, LABEL_DIGITS = 10 };
+enum { SLUG_MAX = 24, NAME_DIGITS = 8, LABEL_DIGITS = 10, TARGET_SHOWN_MAX = 80 };
 
 // ---- names --------------------------------------------------------------------------------------
 
@@ -107,11 +108,36 @@ struct targets {
     size_t count;
     size_t capacity;
     const char *pending;
-    bool is_unknown; // some clusters could not be asked
+    struct text invalid; // the last that is no target; absent: there is none
+    bool is_unknown;     // some clusters could not be asked
 };
 
+static struct text last_label(struct text name)
+{
+    struct text label = name;
+    while (text_cut(&name, '.', &label))
+        continue;
+    return label;
+}
+
+static bool is_number(struct text label)
+{
+    int64_t number;
+    return text_to_int64(label, &number);
+}
+
+// As a server takes it; one that is neither an address nor a host name is left out.
 static void add_target(struct targets *targets, struct text target)
 {
+    struct error err;
+    enum record_type type;
+    record_type_parse(text_of(address_type(target)), &type);
+    if (!record_value_normalise(targets->arena, type, target, &target, &err) ||
+        (type == RECORD_CNAME && is_number(last_label(target)))) {
+        targets->invalid = target;
+        return;
+    }
+    target = record_value_canonical(targets->arena, type, target);
     arena_reserve(targets->arena, &targets->items, &targets->capacity, targets->count + 1);
     targets->items[targets->count++] = target;
 }
@@ -279,6 +305,18 @@ static bool is_held_on(const struct intent_endpoint *endpoint, const struct targ
     return !targets->count && annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at;
 }
 
+// The others stand all the same.
+static void note_invalid_target(const struct targets *targets, struct intent_endpoint *endpoint)
+{
+    AUTO_BUFFER shown = {0};
+    text_clean(&shown, targets->invalid, TARGET_SHOWN_MAX);
+    endpoint->invalid_target =
+        arena_printf(targets->arena,
+                     "\"%s\" is neither an address nor a host name: correct it where it is "
+                     "written",
+                     shown.at ? shown.at : "");
+}
+
 static void fill_sets(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
     struct targets targets = {.arena = context->reader->arena};
@@ -290,6 +328,8 @@ static void fill_sets(const struct endpoint_context *context, struct intent_endp
     endpoint->message = targets.pending;
     if (!endpoint->set_count)
         hold(context, endpoint);
+    if (targets.invalid.at)
+        note_invalid_target(&targets, endpoint);
 }
 
 // ---- faults -------------------------------------------------------------------------------------
@@ -359,6 +399,17 @@ static void explain_mixed(const struct endpoint_context *context, struct intent_
             : "there are addresses and host names: the addresses are published");
 }
 
+static void explain_invalid_target(struct intent_endpoint *endpoint)
+{
+    if (!endpoint->invalid_target || endpoint->state == NAME_INVALID ||
+        endpoint->state == NAME_CONFLICT)
+        return;
+    endpoint->reason = REASON_INVALID_TARGET;
+    endpoint->message = endpoint->invalid_target;
+    if (endpoint->state == NAME_ADDRESS_PENDING)
+        endpoint->state = NAME_INVALID;
+}
+
 static void make_endpoint(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
     endpoint->object = object_name_of(context, endpoint->service, endpoint->record);
@@ -371,6 +422,7 @@ static void make_endpoint(const struct endpoint_context *context, struct intent_
     if (endpoint->state != NAME_INVALID)
         check_holder(context, endpoint);
     explain_mixed(context, endpoint);
+    explain_invalid_target(endpoint);
 }
 
 static bool is_for(const struct resolved *resolved, const struct resolved_service *service,

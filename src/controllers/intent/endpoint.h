@@ -25,8 +25,9 @@ struct intent_endpoint {
     enum published_name_state state;
     enum reason reason;
     const char *message;
-    bool is_mixed;   // some targets are left out (MixedTargets)
-    bool is_unknown; // a cluster that may have more targets could not be asked
+    const char *invalid_target; // one of the targets cannot be one; NULL: all can
+    bool is_mixed;              // some targets are left out (MixedTargets)
+    bool is_unknown;            // a cluster that may have more targets could not be asked
     const struct standing_endpoint *standing; // the DNSEndpoint of that name; NULL: there is none
 };
 

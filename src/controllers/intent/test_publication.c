@@ -124,6 +124,34 @@ static void addresses_and_host_names_together_are_told(void **state)
 
 // ---- holding ------------------------------------------------------------------------------------
 
+static void a_target_that_cannot_be_is_told_and_the_others_are_published(void **state)
+{
+    static const struct {
+        const char *targets;
+        const char *published;
+        const char *state;
+        const char *reason;
+    } rows[] = {
+        {"300.1.1.1", "", "Invalid", "InvalidTarget"},
+        {"a b.example.net", "", "Invalid", "InvalidTarget"},
+        {"a..example.net", "", "Invalid", "InvalidTarget"},
+        {"198.51.100.7,300.1.1.1", "A 198.51.100.7 300", "Written", "InvalidTarget"},
+        {"2001:DB8::0:5,2001:db8::5", "AAAA 2001:db8::5 300", "Written", ""},
+        {"LB.example.net.,lb.example.net", "CNAME lb.example.net 300", "Written", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        close_site(NULL);
+        open_site(state);
+        put_usual();
+        put_cluster(arena_printf(arena, "{'dnsPublicAddress':'%s'}", rows[i].targets), "");
+        reconcile_site("dig");
+        assert_string_equal(published(), rows[i].published);
+        assert_string_equal(text_of_name(0, "state"), rows[i].state);
+        assert_string_equal(text_of_name(0, "reason"), rows[i].reason);
+    }
+}
+
 static void the_last_addresses_stay_for_ever_or_for_the_time_that_is_asked_for(void **state)
 {
     (void)state;
@@ -1310,6 +1338,7 @@ int main(void)
         SITE(the_first_source_that_has_an_address_counts),
         SITE(a_record_that_a_cluster_lists_has_its_local_addresses),
         SITE(addresses_and_host_names_together_are_told),
+        SITE(a_target_that_cannot_be_is_told_and_the_others_are_published),
         SITE(the_last_addresses_stay_for_ever_or_for_the_time_that_is_asked_for),
         SITE(held_addresses_go_at_their_time_and_are_forgotten_when_others_come),
         SITE(what_is_wrong_in_a_list_is_told_and_the_others_count),
