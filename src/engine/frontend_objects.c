@@ -21,6 +21,7 @@ struct frontend_write {
     char *kept;                // JSON; NULL: none are
     const struct object *seen; // own reference
     bool is_unread;
+    bool is_of_body;  // it changes more than metadata
     bool is_sent;     // and the store has not answered
     bool is_stored;   // what is missing is the event
     bool is_answered; // the deadline came first
@@ -60,6 +61,14 @@ static char *copy_as_json(const struct value *tree)
     return buffer_steal(&json);
 }
 
+static bool changes_body(const struct value *tree)
+{
+    value_each (member, tree)
+        if (!text_is(member->key, "metadata"))
+            return true;
+    return false;
+}
+
 static struct frontend_write *write_new(struct engine *engine,
                                         const struct engine_object_write *wanted)
 {
@@ -73,6 +82,7 @@ static struct frontend_write *write_new(struct engine *engine,
         .kept = copy_as_json(wanted->kept),
         .seen = wanted->seen ? object_ref(wanted->seen) : NULL,
         .is_unread = wanted->is_unread,
+        .is_of_body = changes_body(wanted->tree),
     };
     return write;
 }
@@ -132,6 +142,16 @@ static void answer_write(struct frontend_write *write, const struct error *error
 
 // ---- what the store answers ---------------------------------------------------------------------
 
+// A status that is written meanwhile makes a new version of the object, too, which a folder shows
+// before it has read the file again.
+static bool is_after(const struct object *now, const struct frontend_write *write)
+{
+    const struct object *seen = write->seen;
+    if (write->is_of_body && seen->generation)
+        return now->generation != seen->generation;
+    return !text_equal(object_version(now), object_version(seen));
+}
+
 // Does the cache show what was written? Of an object that finalizers keep, the deletion.
 static bool is_shown(const struct frontend_write *write)
 {
@@ -140,7 +160,7 @@ static bool is_shown(const struct frontend_write *write)
         return true;
     if (!write->tree)
         return !now || now->deleted_s || memcmp(now->uid, write->seen->uid, sizeof now->uid) != 0;
-    return now && (!write->seen || !text_equal(object_version(now), object_version(write->seen)));
+    return now && (!write->seen || is_after(now, write));
 }
 
 static void show_write(struct frontend_write *write)
