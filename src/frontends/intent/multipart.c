@@ -3,12 +3,21 @@
 #include <string.h>
 #include <strings.h>
 
-enum { BOUNDARY_MAX = 70, PARTS_MAX = 16 };
+enum { BOUNDARY_MAX = 70, PART_NAME_MAX = 64 };
 
 static bool refuse_parts(struct error *err, int status, const char *text)
 {
     error_set(err, FAULT_SPEC, "Invalid", "%s", text);
     err->status = status;
+    return false;
+}
+
+static bool refuse_part(struct error *err, struct text name, const char *why)
+{
+    AUTO_BUFFER shown = {0};
+    text_clean(&shown, name.at ? name : TEXT(""), PART_NAME_MAX);
+    error_set(err, FAULT_SPEC, "Invalid", "part \"%s\": %s", buffer_text(&shown).at, why);
+    err->status = 400;
     return false;
 }
 
@@ -65,10 +74,13 @@ static bool take_part(struct text part, struct multipart *out, struct error *err
         return refuse_parts(err, 400, "a part of the body has no end of its headers");
     struct text name = part_name((struct text){part.at, (size_t)(blank - part.at)});
     struct text content = rest_from(part, blank + 4);
-    if (text_is(name, "metadata"))
-        out->metadata = content;
-    else if (text_is(name, "file"))
-        out->file = content;
+    bool is_metadata = text_is(name, "metadata");
+    struct text *taken = is_metadata ? &out->metadata : &out->file;
+    if (!is_metadata && !text_is(name, "file"))
+        return refuse_part(err, name, "unknown; metadata and file are taken");
+    if (taken->at)
+        return refuse_part(err, name, "stands there twice");
+    *taken = content;
     if (out->file.len > MULTIPART_FILE_MAX)
         return refuse_parts(err, 413, "the part file has more than 262144 octets");
     return true;
@@ -85,7 +97,7 @@ bool multipart_read(struct arena *arena, const char *content_type, struct text o
     const char *mark = arena_printf(arena, "\r\n%s", first);
     const char *at = find_mark(octets, first);
     struct text rest = at ? rest_from(octets, at + strlen(first)) : (struct text){0};
-    for (size_t i = 0; i < PARTS_MAX && !text_starts(rest, "--"); i++) {
+    while (!text_starts(rest, "--")) {
         const char *end = find_mark(rest, mark);
         if (!text_starts(rest, "\r\n") || !end)
             return refuse_parts(err, 400, "the body ends before its closing boundary");

@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 // A body of multipart/form-data (RFC 7578) as EMCO's clients post clusters: a part `metadata` with
-// JSON and a part `file` with a kubeconfig. Other parts are passed over.
+// JSON and at most one part `file` with a kubeconfig. Any other part is refused by its name.
 
 enum { MULTIPART_FILE_MAX = 256 * 1024 };
 
