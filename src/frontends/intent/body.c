@@ -304,6 +304,8 @@ static const char *body_pointer(struct arena *arena, const struct resource *reso
                                 const char *place, const char *path)
 {
     const char *rest = below(path, place);
+    if (!rest && resource->list && below(place, path))
+        return "";
     if (!resource->hidden)
         return "/clusterLabel";
     if (!rest)
@@ -326,14 +328,26 @@ static const char *bare_text(const struct finding *finding)
     return text + strspn(text, ": ");
 }
 
+// What the body's reading refused, the object's check may find once more.
+static bool is_reported(const struct body_faults *faults, size_t count, const char *pointer)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(faults->items[i].pointer, pointer))
+            return true;
+    return false;
+}
+
 void body_take_findings(const struct resource *resource, const char *place,
                         const struct findings *findings, struct body_faults *faults)
 {
+    size_t read = faults->count;
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
         const char *pointer = body_pointer(faults->arena, resource, place, finding->path);
-        const char *text = bare_text(finding);
-        bool is_type = !strncmp(text, "expected a ", 11) && strstr(text, ", found ");
+        const char *text = *pointer ? bare_text(finding) : finding->text;
+        if (is_reported(faults, read, pointer))
+            continue;
+        bool is_type = !strncmp(text, "expected ", 9) && strstr(text, ", found ");
         if (finding->level == FINDING_WARNING) {
             body_faults_warn(faults, "%s: %s", pointer, text);
             continue;

@@ -12,6 +12,8 @@
 
 #define PARENT_MISSING "Cannot perform requested operation. Parent resource not found"
 #define NAME_PATH "metadata.annotations[" EMCO_NAME_ANNOTATION "]"
+// For a name that is no text, so that the rest of the body can be checked, too.
+#define NAME_STAND_IN "unnamed"
 
 // An item, as the body wants it.
 struct item_change {
@@ -97,13 +99,11 @@ static bool read_body(struct item_change *change, bool is_create)
     if (!change->body.name.len && !call->faults.has_type_fault)
         return refuse_change(
             call, 400, is_create ? "Missing name in POST request" : "Missing name in PUT request");
-    if (call->faults.count) {
-        call_answer_faults(call);
-        return false;
-    }
     if (is_create)
-        route->names[route->name_count] = change->body.name;
-    else if (!text_equal(change->body.name, route->names[route->name_count - 1]))
+        route->names[route->name_count] =
+            change->body.name.len ? change->body.name : TEXT(NAME_STAND_IN);
+    else if (change->body.name.len &&
+             !text_equal(change->body.name, route->names[route->name_count - 1]))
         return refuse_change(call, 400, "Mismatched name in PUT request");
     return true;
 }
@@ -407,22 +407,52 @@ static bool check_move(struct item_change *change)
     return false;
 }
 
+static void build_item(struct item_change *change)
+{
+    (change->resource->list ? build_entry : build_object)(change);
+    take_secrets(change);
+}
+
+// What the body's reading found, with what the kind says of the rest: all faults at once.
+static void answer_faulty_body(struct item_change *change)
+{
+    struct call *call = change->call;
+    bool has_parents =
+        place_has_parents(engine_of(call), call->arena, change->id, call->route.names, NULL);
+    if (has_parents)
+        place_find(engine_of(call), call->arena, change->id, call->route.names, &change->place);
+    if (!has_parents || change->place.other.at) {
+        call_answer_faults(call);
+        return;
+    }
+    build_item(change);
+    check_change(change);
+}
+
+static bool check_is_new(struct item_change *change, bool is_create)
+{
+    return !is_create || !change->place.is_there ||
+           refuse_change(change->call, 409, change->resource->exists);
+}
+
 static void put_item(struct call *call, bool is_create)
 {
     struct item_change change = {
         .call = call, .resource = &resources[call->route.resource], .id = call->route.resource};
     call->write_count = 0;
-    if (!read_body(&change, is_create) || !check_parents(&change))
+    if (!read_body(&change, is_create))
         return;
-    place_find(engine_of(call), call->arena, change.id, call->route.names, &change.place);
-    if (!check_name_is_free(&change) || !check_precondition(&change))
-        return;
-    if (is_create && change.place.is_there) {
-        call_answer_text(call, 409, change.resource->exists, NULL);
+    if (call->faults.count) {
+        answer_faulty_body(&change);
         return;
     }
-    (change.resource->list ? build_entry : build_object)(&change);
-    take_secrets(&change);
+    if (!check_parents(&change))
+        return;
+    place_find(engine_of(call), call->arena, change.id, call->route.names, &change.place);
+    if (!check_name_is_free(&change) || !check_precondition(&change) ||
+        !check_is_new(&change, is_create))
+        return;
+    build_item(&change);
     if (!check_change(&change) || !check_move(&change))
         return;
     call->status = change.place.is_there ? 200 : 201;

@@ -17,14 +17,18 @@ static bool is_below(const char *path, const char *place)
     return !strncmp(path, place, len) && (!path[len] || path[len] == '.' || path[len] == '[');
 }
 
-// Of an entry of a list only what stands in it counts.
+// Of an entry of a list only what stands in it counts, and that the list is full.
 static void keep_own(const struct check_item *item, struct findings *findings)
 {
     size_t kept = 0;
-    bool is_entry = resources[item->id].list != NULL;
-    for (size_t i = 0; i < findings->count; i++)
-        if (!is_entry || is_below(findings->items[i].path, item->path))
+    const char *list = resources[item->id].list;
+    AUTO_BUFFER whole = {0};
+    buffer_printf(&whole, "spec.%s", list ? list : "");
+    for (size_t i = 0; i < findings->count; i++) {
+        const char *path = findings->items[i].path;
+        if (!list || is_below(path, item->path) || !strcmp(path, buffer_text(&whole).at))
             findings->items[kept++] = findings->items[i];
+    }
     findings->count = kept;
 }
 
