@@ -359,3 +359,4 @@ def test_what_emcoctl_sends_is_applied_updated_and_deleted(api):
         answer = api.delete(f"/v2/{anchor}/{name(body)}")
         assert (answer.status, answer.text) == (204, ""), (anchor, answer)
     assert api.get("/v2/projects").json == api.get("/v2/cluster-providers").json == []
+    api.site.wait(lambda: not list(api.site.folder.rglob("*credentials*")), "no Secret is left")

@@ -121,8 +121,11 @@ static void put(void *state, const struct object *object)
         return;
     }
     bool is_same = model_put_object(&model->objects, object);
-    if (object->kind == &dnsupdaterecord_kind)
+    if (object->kind == &dnsupdaterecord_kind) {
         put_record(model, object);
+        if (!is_same)
+            await(model, object);
+    }
     touch_object(model, object, !is_same);
 }
 

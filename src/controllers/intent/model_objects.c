@@ -87,7 +87,7 @@ bool model_put_object(struct objects *objects, const struct object *object)
         return false;
     }
     const struct object *old = objects->items[id];
-    bool is_same = object_has_same_spec(old, object);
+    bool is_same = object_has_same_spec(old, object) && old->deleted_s == object->deleted_s;
     objects->items[id] = object_ref(object);
     object_unref(old);
     return is_same;
