@@ -122,6 +122,15 @@ def test_a_parent_has_at_most_256_sets(shop):
         assert shop.delete(f"{path}/set-0").status == 204
 
 
+def test_an_object_has_at_most_one_mebibyte(shop):
+    spec = {"kv": [{f"k{at}": "v" * 128} for at in range(1024)]}
+    for path in KV_LISTS:
+        answers = [shop.post(path, f"set-{number}", spec) for number in range(8)]
+        assert [answer.status for answer in answers] == [201] * 7 + [400], answers[-1].text
+        assert "may have at most 1048576 octets" in answers[-1].lines[1]
+        assert shop.delete(f"{path}/set-0").status == 204
+
+
 def test_sets_keep_order_and_several_keys(shop):
     pairs = [{"z": "1", "a": "2"}, {"m": "3"}, {"a": "public"}]
     for path in KV_LISTS:

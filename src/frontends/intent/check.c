@@ -7,6 +7,8 @@
 #include "kinds/dnsupdaterecord/dnsupdaterecord.h"
 #include "kinds/kv_pairs.h"
 
+enum { OBJECT_OCTETS_MAX = 1024 * 1024 };
+
 #define PARAMETERS_KEY "external-dns-parameters"
 
 // ---- rules --------------------------------------------------------------------------------------
@@ -46,6 +48,16 @@ static void check_texts(const struct value *spec, struct body_faults *faults)
                             "must have at most %zu octets", rows[i].max);
 }
 
+// Beyond that an API server refuses it, and a folder could not read it again.
+static void check_size(const struct value *whole, struct body_faults *faults)
+{
+    AUTO_BUFFER octets = {0};
+    value_write_json(&octets, whole);
+    if (octets.len > OBJECT_OCTETS_MAX)
+        body_faults_add(faults, "", "the whole %.*s may have at most %d octets, and would have %zu",
+                        TEXT_ARGS(value_text_at(whole, "kind")), OBJECT_OCTETS_MAX, octets.len);
+}
+
 void check_rules(const struct check_item *item, struct body_faults *faults)
 {
     struct arena *arena = faults->arena;
@@ -70,6 +82,7 @@ void check_rules(const struct check_item *item, struct body_faults *faults)
     findings_drop_echoes(&findings, shapes);
     keep_own(item, &findings);
     body_take_findings(&resources[item->id], item->path, &findings, faults);
+    check_size(whole, faults);
 }
 
 // ---- references ---------------------------------------------------------------------------------
