@@ -243,6 +243,9 @@ struct snapshot {
     const struct server_view *servers;
     size_t server_count;
     bool is_leading;
+    // Somebody reads the status of this decision and nothing stores it: it may list more than an
+    // object can hold.
+    bool shows_all;
     bool runs_workloads; // where objects live, what Deployments and their like ask for is run
     const char
         *owner_id;      // the mark of what this installation writes elsewhere; NULL: not known yet

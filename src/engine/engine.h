@@ -127,6 +127,12 @@ void engine_each_object(const struct engine *engine, const struct kind *kind,
 void engine_get_object(struct engine *engine, const struct object_ref_key *key, store_done *done,
                        void *context);
 
+// The status that a reconciliation would give an object now, with all that its controller lists
+// beyond what an object can hold (snapshot.shows_all). Writes, claims and asks nothing. NULL: no
+// controller here has the object, or it has no status to give yet. Borrowed until the next turn of
+// the loop. Must not be called from within a reconciliation.
+const struct value *engine_decide_status(struct engine *engine, const struct object_ref_key *key);
+
 // One object that a frontend creates, changes or removes, of its own accord: no key of a controller
 // wants it, and nothing keeps it as it is. It is copied.
 struct engine_object_write {

@@ -151,6 +151,39 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         key_wake(engine, id, QUEUE_USER);
 }
 
+static bool find_live_key(struct engine *engine, const struct object_ref_key *object, uint32_t *id)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++) {
+        const struct controller_state *state = &engine->controllers[i];
+        if (state->controller->kind != object->kind)
+            continue;
+        *id = key_find(engine, i, object->namespace_, object->name);
+        return *id != NO_ID && input_is_synced(engine, state->controller) &&
+               input_is_resolved(engine, state, key_subject(&engine->keys[*id]));
+    }
+    return false;
+}
+
+const struct value *engine_decide_status(struct engine *engine, const struct object_ref_key *key)
+{
+    uint32_t id;
+    struct snapshot snapshot;
+    struct decision decision = {0};
+    char trace[33];
+    if (!find_live_key(engine, key, &id))
+        return NULL;
+    shared_models_settle(engine);
+    engine_draw_trace(engine, trace);
+    arena_reset(engine->arena);
+    fill_snapshot(engine, id, trace, &snapshot);
+    snapshot.shows_all = true;
+    engine->controllers[engine->keys[id].controller].controller->decide(
+        &snapshot, shared_model_of(engine, id), &decision);
+    const struct value *status = decision.status;
+    decision_done(&decision);
+    return status;
+}
+
 // ---- a reconciliation ---------------------------------------------------------------------------
 
 static void reconcile_forget(struct engine *engine, uint32_t id)

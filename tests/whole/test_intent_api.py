@@ -517,6 +517,25 @@ def test_a_group_is_instantiated_and_terminated(shop):
     assert shop.get(f"{path}/instantiate").headers["Allow"] == "POST"
 
 
+def test_the_status_lists_all_names_also_those_that_the_object_does_not_hold(shop):
+    count = 620
+    for number in range(7):
+        path = f"{GROUP}/group/traffic-group-intents/more{number}/inbound-intents"
+        shop.created(f"{GROUP}/group/traffic-group-intents", f"more{number}")
+        for at in range(number, count, 7):
+            shop.created(path, f"n{at}", {**SERVICE, "externalName": f"n{at:03}.example.test"})
+    shop.ask("POST", f"{GROUP}/group/instantiate")
+    path = f"{GROUP}/group/status"
+    status = lambda: shop.get(path).json["status"]  # noqa: E731
+    shop.site.wait(lambda: status().get("namesTotal") == count + 1, "all names are counted")
+    names = status()["names"]
+    assert [name["name"] for name in names] == sorted(
+        [f"n{at:03}.example.test" for at in range(count)] + ["web.example.test"])
+    shop.site.wait(lambda: all(name["state"] == "Written" and name["targets"] == ["192.0.2.7"]
+                               for name in status()["names"]), "all names are written")
+    assert shop.get(path).headers["ETag"] == shop.get(path).headers["ETag"]
+
+
 def test_names_that_will_stay_are_told(shop):
     shop.put(RECORDS, "public", {"provider": "rfc2136", "external-dns-parameters": {
         **PARAMETERS, "policy": "upsert-only"}})

@@ -174,11 +174,14 @@ static void verify(struct report *report, const struct intent_endpoint *endpoint
     name->message = shown.message;
 }
 
-static int64_t since_s(const struct report *report, const struct published_name *name,
-                       const struct published_name *before)
+// Of a name that no object holds nobody remembers it.
+static int64_t since_of(const struct report *report, const struct published_name *name,
+                        const struct published_name *before)
 {
-    return before && before->state == name->state ? before->since_s
-                                                  : report->reconcile->in->now_ms / 1000;
+    const struct snapshot *in = report->reconcile->in;
+    if (before && before->state == name->state)
+        return before->since_s;
+    return in->shows_all ? 0 : in->now_ms / 1000;
 }
 
 static void add_name(struct report *report, const struct intent_endpoint *endpoint,
@@ -204,9 +207,9 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
     name->state = state_of(report, endpoint, before);
     if (set && record->record->is_native)
         report_native(report, endpoint, set, name);
-    name->since_s = since_s(report, name, before);
+    name->since_s = since_of(report, name, before);
     verify(report, endpoint, name, before);
-    name->since_s = since_s(report, name, before);
+    name->since_s = since_of(report, name, before);
 }
 
 static void note_first(const struct intent_endpoint **first, const struct intent_endpoint *endpoint)
@@ -645,7 +648,9 @@ void publication_report(struct publication_reconcile *reconcile)
                   outcome.reason, outcome.message);
     report_drained(&report);
     report.status.state = state_of_all(&report, &outcome);
-    reconcile->out->status = dnspublication_status_encode(reconcile->arena, &report.status);
+    reconcile->out->status = dnspublication_status_encode(
+        reconcile->arena, &report.status,
+        reconcile->in->shows_all ? SIZE_MAX : DNSPUBLICATION_NAMES_MAX);
     add_events(&report);
     add_samples(&report);
 }

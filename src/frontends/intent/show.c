@@ -109,6 +109,20 @@ void call_show_item(struct call *call)
 
 // ---- status -------------------------------------------------------------------------------------
 
+// An object holds the first names only; the others stand nowhere but in memory.
+static void add_further_names(struct call *call, struct value *status)
+{
+    struct place place;
+    if ((int64_t)value_count(value_find(status, "names")) >= value_int_at(status, "namesTotal", 0))
+        return;
+    place_find(engine_of(call), call->arena, call->route.resource, call->route.names, &place);
+    const struct value *all = engine_decide_status(call_options(call)->engine, &place.key);
+    if (!all)
+        return;
+    value_put(call->arena, status, "names", value_copy(call->arena, value_find(all, "names")));
+    value_put_int(call->arena, status, "namesTotal", value_int_at(all, "namesTotal", 0));
+}
+
 static void status_came(void *context, const struct store_reply *reply)
 {
     struct call *call = context;
@@ -126,6 +140,7 @@ static void status_came(void *context, const struct store_reply *reply)
     status = status ? value_copy(call->arena, status) : value_make(call->arena, VALUE_MAP);
     if (call->route.resource == RESOURCE_GROUP && !value_find(status, "state"))
         value_put_text(call->arena, status, "state", "Created");
+    add_further_names(call, status);
     value_put(call->arena, answer, "metadata.name", value_make_text(call->arena, name));
     value_set(answer, TEXT("status"), status);
     call_answer_tree(call, 200, answer, NULL, NULL);

@@ -122,9 +122,10 @@ struct dnspublication_status {
 // Bodies of the cache; texts live in the arena. `out_status` may be NULL.
 void dnspublication_unpack(struct arena *arena, struct text spec, struct text ours,
                            struct dnspublication *out, struct dnspublication_status *out_status);
-// Names are sorted by name, type, record and cluster; the first 500 of them are shown, with 16
-// targets each at most.
+// Names are sorted by name, type, record and cluster; the first names_max of them are shown
+// (DNSPUBLICATION_NAMES_MAX in an object), with 16 targets each at most.
 const struct value *dnspublication_status_encode(struct arena *arena,
-                                                 const struct dnspublication_status *status);
+                                                 const struct dnspublication_status *status,
+                                                 size_t names_max);
 // One of them, as the status has it.
 struct value *published_name_encode(struct arena *arena, const struct published_name *name);

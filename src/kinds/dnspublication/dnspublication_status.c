@@ -58,7 +58,8 @@ struct value *published_name_encode(struct arena *arena, const struct published_
     return map;
 }
 
-static struct value *encode_names(struct arena *arena, const struct dnspublication_status *status)
+static struct value *encode_names(struct arena *arena, const struct dnspublication_status *status,
+                                  size_t names_max)
 {
     struct value *list = value_make(arena, VALUE_LIST);
     struct published_name *sorted =
@@ -66,7 +67,7 @@ static struct value *encode_names(struct arena *arena, const struct dnspublicati
     for (size_t i = 0; i < status->name_count; i++)
         sorted[i] = status->names[i];
     qsort(sorted, status->name_count, sizeof *sorted, compare_published);
-    for (size_t i = 0; i < status->name_count && i < DNSPUBLICATION_NAMES_MAX; i++)
+    for (size_t i = 0; i < status->name_count && i < names_max; i++)
         value_append(list, published_name_encode(arena, &sorted[i]));
     return list;
 }
@@ -111,12 +112,13 @@ static struct value *encode_records(struct arena *arena, const struct published_
 }
 
 const struct value *dnspublication_status_encode(struct arena *arena,
-                                                 const struct dnspublication_status *status)
+                                                 const struct dnspublication_status *status,
+                                                 size_t names_max)
 {
     struct value *map = value_make(arena, VALUE_MAP);
     value_put_text(arena, map, "state", dnspublication_states[status->state]);
     value_put_int(arena, map, "observedGeneration", status->observed_generation);
-    value_put(arena, map, "names", encode_names(arena, status));
+    value_put(arena, map, "names", encode_names(arena, status, names_max));
     value_put_int(arena, map, "namesTotal", (int64_t)status->name_count);
     value_put(arena, map, "records", encode_records(arena, status->records, status->record_count));
     value_set(map, TEXT("retained"),

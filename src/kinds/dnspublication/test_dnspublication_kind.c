@@ -150,8 +150,9 @@ static void how_far_it_is_reads_back_sorted(void **state)
                                       .message = "wait"},
                    1767225600);
     struct value *object = publication_of("");
-    value_set(object, TEXT("status"),
-              value_copy(arena, dnspublication_status_encode(arena, &status)));
+    value_set(
+        object, TEXT("status"),
+        value_copy(arena, dnspublication_status_encode(arena, &status, DNSPUBLICATION_NAMES_MAX)));
     assert_null(schema_errors_of(&dnspublication_kind, object));
     unpacked(object, &found);
     assert_int_equal(found.state, DNSPUBLICATION_UPDATING);
@@ -188,10 +189,13 @@ static void of_many_names_the_first_are_shown(void **state)
     for (size_t i = 0; i < 600; i++)
         many[i].name = text_of(arena_printf(arena, "n%03zu.example", 599 - i));
     const struct dnspublication_status status = {.names = many, .name_count = 600};
-    const struct value *shown = dnspublication_status_encode(arena, &status);
+    const struct value *shown =
+        dnspublication_status_encode(arena, &status, DNSPUBLICATION_NAMES_MAX);
     assert_int_equal(value_count(value_find(shown, "names")), 500);
     assert_true(text_is(value_text_at(shown, "names[0].name"), "n000.example"));
     assert_int_equal(value_int_at(shown, "namesTotal", 0), 600);
+    shown = dnspublication_status_encode(arena, &status, SIZE_MAX);
+    assert_int_equal(value_count(value_find(shown, "names")), 600);
 }
 
 static void an_object_without_status_has_none(void **state)
