@@ -12,12 +12,14 @@ import harness
 from clusters import rule
 from harness import GROUP, LOOPBACK, wait_until
 from operators import Operator
+from proxy import Stop, too_many, unavailable
 
 PROJECT_LABEL = f"{GROUP}/project"
 PARAMETERS = {"rfc2136-host": "192.0.2.53", "rfc2136-zone": ["example.test"],
               "domain-filter": ["example.test"], "rfc2136-tsig-keyname": "k",
               "rfc2136-tsig-secret": "c2lnbnBvc3Qtc2VjcmV0LW9mLXRlc3Rz",
               "rfc2136-tsig-secret-alg": "hmac-sha256"}
+INTERNAL = "The server encountered an internal error and was unable to complete your request."
 SPEC = {"provider": "rfc2136", "external-dns-parameters": PARAMETERS}
 
 
@@ -126,3 +128,22 @@ def test_both_replicas_serve_and_see(operator, namespace, writer):
     for each in (one, other):
         wait_until(lambda each=each: [item["metadata"]["name"] for item in json.loads(
             each.ask("GET", each.clouds)[2])] == ["a", "b"], "both are shown")
+
+
+@pytest.mark.parametrize("fault", [too_many, unavailable, lambda: unavailable(500),
+                                   lambda: Stop("reset", "before")],
+                         ids=["429", "503", "500", "away"])
+def test_a_store_that_cannot_is_503_and_when_to_try_again(operator, proxy, namespace, writer, fault):
+    operator.kubeconfig = proxy.kubeconfig(operator.account)
+    replica = operator.start("--controllers", "intent")
+    rest = Api(replica, namespace, writer.token)
+    assert rest.post(rest.clouds, "before")[0] == 201
+    for method in ("POST", "PATCH", "PUT"):
+        proxy.on(fault(), method=method, path="/logicalclouds", times=None)
+    status, headers, text = rest.post(rest.clouds, "cloud")
+    assert (status, text.splitlines()[0]) == (503, INTERNAL), text
+    assert int(headers["Retry-After"]) >= 1
+    assert rest.ask("GET", f"{rest.clouds}/before")[0] == 200
+    proxy.clear()
+    wait_until(lambda: rest.post(rest.clouds, "cloud")[0] in (201, 409), "the store is back")
+    assert rest.ask("GET", f"{rest.clouds}/cloud")[0] == 200
