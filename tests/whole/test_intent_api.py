@@ -635,6 +635,19 @@ def test_projects_come_with_their_first_child_if_wanted(programs, tmp_path):
     assert api.delete("/v2/projects/Shop.1").status == 204
 
 
+@pytest.mark.parametrize("words,environment", [
+    (("--intent-max-body", "2048"), {}),
+    ((), {"SIGNPOST_INTENT_MAX_BODY": "2048", "SIGNPOST_INTENT_PROJECTS": "explicit"}),
+], ids=["option", "environment"])
+def test_bodies_are_as_large_as_wanted(programs, tmp_path, words, environment):
+    api = start(Site(programs, tmp_path, **environment), *words)
+    body = json.dumps({"metadata": {"name": "shop"}})
+    assert api.ask("POST", "/v2/projects", body + " " * (2049 - len(body))).lines == [
+        "a body has at most 2048 octets"]
+    assert api.get("/v2/projects").json == []
+    assert api.ask("POST", "/v2/projects", body + " " * (2048 - len(body))).status == 201
+
+
 def test_pages_in_a_browser_are_kept_out(api):
     body = {"metadata": {"name": "shop"}}
     assert api.ask("POST", "/v2/projects", body, Origin="http://example.test").status == 403
