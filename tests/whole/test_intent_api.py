@@ -358,6 +358,27 @@ def test_of_writes_at_once_none_is_lost(shop):
     assert {item["metadata"]["name"] for item in shop.get(path).json} == before | names
 
 
+def test_of_writes_at_two_addresses_none_is_lost(programs, tmp_path):
+    site, other = Site(programs, tmp_path), free_port()
+    api = start(site, "--intent-listen", f"{LOOPBACK}:{other}")
+    apis = [api, Api(site, other)]
+    api.created("/v2/projects", "shop")
+    api.created(CLOUDS, "cloud")
+    path = f"{CLOUDS}/cloud/kv-pairs"
+    spec = {"kv": [{"k": "v"}]}
+
+    def post(at):
+        answer = apis[at % 2].post(path, f"s{at:02}", spec)
+        while answer.status == 503 and answer.headers["Retry-After"]:
+            answer = apis[at % 2].post(path, f"s{at:02}", spec)
+        return answer.status
+
+    with concurrent.futures.ThreadPoolExecutor(40) as pool:
+        assert set(pool.map(post, range(40))) == {201}
+    assert [item["metadata"]["name"] for item in api.get(path).json] == [
+        f"s{at:02}" for at in range(40)]
+
+
 def test_what_is_used_stays(shop):
     children = ["Cannot delete parent without deleting child references first"]
     used = "Cannot delete without deleting or updating referencing resources first"
