@@ -333,6 +333,7 @@ const struct kind dnspublication_kind = {
     .is_namespaced = true,
     .has_status = true,
     .is_on_request = true,
+    .is_status_ahead = true,
     .annotations = annotations,
     .condition_types = dnspublication_condition_types,
     .right_when = right_when,
