@@ -198,6 +198,12 @@ static void add_degraded(void *context, const struct engine_degraded_backend *de
     proposal_add_trouble(collecting->out, degraded);
 }
 
+static void add_object(void *context, const struct engine_object_change *change)
+{
+    const struct collecting *collecting = context;
+    previews_take_object(collecting->stage->dry_run->previews, change);
+}
+
 static void add_refused(void *context, const char *text)
 {
     const struct collecting *collecting = context;
@@ -216,6 +222,7 @@ static bool input(struct stage *stage, struct proposal *out, struct error *err)
     const struct setup_reader reader = {
         .refused = add_refused, .gone = add_gone, .context = &collecting};
     const struct engine_plan_calls calls = {.change = add_change,
+                                            .object = add_object,
                                             .obstacle = add_obstacle,
                                             .degraded = add_degraded,
                                             .context = &collecting};

@@ -47,8 +47,16 @@ void previews_take_gone(const struct previews *previews, const struct kind *kind
                         const struct value *tree)
 {
     for (size_t i = 0; i < subject_count; i++)
-        if (item_of(previews, i))
+        if (item_of(previews, i) && subjects[i]->preview->take_gone)
             subjects[i]->preview->take_gone(item_of(previews, i), kind, tree);
+}
+
+void previews_take_object(const struct previews *previews,
+                          const struct engine_object_change *change)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (item_of(previews, i) && subjects[i]->preview->take_object)
+            subjects[i]->preview->take_object(item_of(previews, i), change);
 }
 
 void previews_report(const struct previews *previews, struct proposal *out)
@@ -62,7 +70,7 @@ bool previews_leave_out(const struct previews *previews, const struct setup *set
                         const struct kind *kind)
 {
     for (size_t i = 0; i < subject_count; i++)
-        if (subjects[i]->preview &&
+        if (subjects[i]->preview && subjects[i]->preview->leaves_out &&
             subjects[i]->preview->leaves_out(item_of(previews, i), setup, kind))
             return true;
     return false;

@@ -23,6 +23,8 @@ size_t previews_look(const struct previews *previews, struct arena *arena,
                      void (*answered)(void *context), void *context);
 void previews_take_gone(const struct previews *previews, const struct kind *kind,
                         const struct value *tree);
+void previews_take_object(const struct previews *previews,
+                          const struct engine_object_change *change);
 void previews_report(const struct previews *previews, struct proposal *out);
 bool previews_leave_out(const struct previews *previews, const struct setup *setup,
                         const struct kind *kind);

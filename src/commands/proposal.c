@@ -54,6 +54,12 @@ void proposal_add(struct proposal *proposal, const struct engine_change *change)
     kept->name = keep(proposal, name);
 }
 
+void proposal_add_written(struct proposal *proposal, const struct engine_change *change)
+{
+    proposal_add(proposal, change);
+    proposal->changes[proposal->count - 1].is_written = true;
+}
+
 void proposal_add_zone(struct proposal *proposal, enum engine_act act,
                        const struct proposal_zone *zone, const struct kind *kind,
                        const char *namespace_, const char *object)

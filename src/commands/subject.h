@@ -41,7 +41,8 @@ struct service {
     void (*free)(void *service);  // after the engine; accepts NULL
 };
 
-// What a dry run shows of what a subject would serve itself, beside changes at backends.
+// What a dry run shows of what a subject would serve itself, beside changes at backends. make,
+// free, look and report_preview are there, the others may be NULL.
 struct preview {
     // Reads what the options name, and points the settings there. NULL: err says why.
     void *(*make)(struct setup *setup, struct error *err);
@@ -52,6 +53,8 @@ struct preview {
                    struct store *store, void (*answered)(void *context), void *context);
     // The last state of an object that is gone, with its status.
     void (*take_gone)(void *preview, const struct kind *kind, const struct value *tree);
+    // An object that would be written, in the order of writing, before report_preview(). Borrowed.
+    void (*take_object)(void *preview, const struct engine_object_change *change);
     void (*report_preview)(const void *preview, struct proposal *out);
     // What stands in the way of objects of that kind is not known, as not all is looked at. Also
     // without a preview (NULL).
@@ -83,7 +86,7 @@ struct subject {
     bool (*install)(const struct manifest *manifest, bool has_deployment, struct installation *out,
                     struct error *err);
     const struct preview *preview;
-    const struct manifest_judge *judge; // of `signpost check`
+    const struct manifest_judge *judge;       // of `signpost check`
     // A row of `signpost status` for objects of kinds without a status of ours (kind.advised):
     // whether there is one, and what it says.
     bool (*shows)(const struct kind *kind, const struct value *tree);

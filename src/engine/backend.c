@@ -83,9 +83,11 @@ static void backend_close_session(struct backend *backend)
 // Where nobody has led yet, nothing is ours.
 #define UNKNOWN_OWNER "?"
 
+// In a dry run none has been drawn where nobody ran yet.
 const char *engine_owner_id(const struct engine *engine)
 {
-    return engine->options.store ? store_owner_id(engine->options.store) : NULL;
+    const char *owner_id = engine->options.store ? store_owner_id(engine->options.store) : NULL;
+    return !owner_id && engine->dry_run && engine->is_leading ? UNKNOWN_OWNER : owner_id;
 }
 
 // Where our mark is needed, there is no session before it is known.
@@ -93,8 +95,6 @@ static bool backend_open_session(struct backend *backend, const struct value *co
                                  struct error *err)
 {
     const char *owner_id = engine_owner_id(backend->engine);
-    if (!owner_id && backend->engine->dry_run && backend->engine->is_leading)
-        owner_id = UNKNOWN_OWNER;
     backend->wants_owner = backend->provider->has_ledger && !owner_id;
     if (backend->wants_owner)
         return true;

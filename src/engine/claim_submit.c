@@ -235,7 +235,9 @@ bool registry_submit(struct engine *engine, uint32_t key, const struct claim_wan
             ids[i] = claim_make(engine, key, &wants[i]);
         claim_renew(engine, ids[i], &wants[i]);
         if (is_new && engine->dry_run)
-            dry_run_claim(engine->dry_run, ids[i], claim_may_stand(&engine->claims[ids[i]]));
+            dry_run_claim(engine->dry_run, ids[i],
+                          claim_may_stand(&engine->claims[ids[i]]) &&
+                              !dry_run_has_made(engine->dry_run, key));
     }
     forget_unnamed(engine, key, ids, count);
     for (size_t i = 0; i < count; i++)

@@ -15,6 +15,13 @@ struct planned {
     const char *replaces;
 };
 
+// An object that would have been written. Own references.
+struct planned_object {
+    const struct object *owner;
+    const struct object *before; // NULL: it was not there
+    const struct object *after;  // NULL: it goes
+};
+
 struct obstacle {
     char *reason; // NULL: none
     char *message;
@@ -33,6 +40,11 @@ struct dry_run {
     struct planned *planned;
     size_t planned_count;
     size_t planned_capacity;
+    struct planned_object *objects;
+    size_t object_count;
+    size_t object_capacity;
+    bool *has_made; // by key
+    size_t made_capacity;
     struct obstacle *obstacles; // by key
     size_t obstacle_capacity;
     struct planned_zone *zones; // by key
@@ -63,12 +75,23 @@ static void planned_zone_clear(struct planned_zone *planned)
     *planned = (struct planned_zone){0};
 }
 
+static void planned_object_clear(struct planned_object *planned)
+{
+    object_unref(planned->owner);
+    object_unref(planned->before);
+    object_unref(planned->after);
+}
+
 void dry_run_free(struct dry_run *run)
 {
     if (!run)
         return;
     for (size_t i = 0; i < run->planned_count; i++)
         object_unref(run->planned[i].object);
+    for (size_t i = 0; i < run->object_count; i++)
+        planned_object_clear(&run->objects[i]);
+    free(run->objects);
+    free(run->has_made);
     for (size_t i = 0; i < run->obstacle_capacity; i++)
         obstacle_clear(&run->obstacles[i]);
     free(run->planned);
@@ -132,6 +155,45 @@ void dry_run_add(struct dry_run *run, const struct engine_change *change)
         .set = record_set_copy(run->arena, change->set),
         .object = change->object ? object_ref(change->object) : NULL,
         .replaces = change->replaces ? arena_copy_text(run->arena, change->replaces) : NULL,
+    };
+}
+
+// ---- objects ------------------------------------------------------------------------------------
+
+static struct object *make_object(struct dry_run *run, const struct object_want *want)
+{
+    struct value *tree = value_copy(run->arena, want->tree);
+    value_put(run->arena, tree, "metadata.name", value_make_text(run->arena, want->key.name));
+    value_put(run->arena, tree, "metadata.namespace",
+              value_make_text(run->arena, want->key.namespace_));
+    return object_new(want->key.kind, NULL, tree);
+}
+
+static void remember_made(struct dry_run *run, uint32_t key)
+{
+    size_t before = run->made_capacity;
+    mem_reserve(&run->has_made, &run->made_capacity, (size_t)key + 1);
+    for (size_t i = before; i < run->made_capacity; i++)
+        run->has_made[i] = false;
+    run->has_made[key] = true;
+}
+
+bool dry_run_has_made(const struct dry_run *run, uint32_t key)
+{
+    return key < run->made_capacity && run->has_made[key];
+}
+
+void dry_run_write(struct engine *engine, uint32_t id, const struct object_want *want)
+{
+    struct dry_run *run = engine->dry_run;
+    const struct key *key = &engine->keys[id];
+    if (!want->seen)
+        remember_made(run, id);
+    mem_reserve(&run->objects, &run->object_capacity, run->object_count + 1);
+    run->objects[run->object_count++] = (struct planned_object){
+        .owner = key->object ? object_ref(key->object) : NULL,
+        .before = want->seen ? object_ref(want->seen) : NULL,
+        .after = want->tree ? make_object(run, want) : NULL,
     };
 }
 
@@ -272,6 +334,10 @@ void engine_plan(const struct engine *engine, const struct engine_plan_calls *ca
                                                               .object = planned->object,
                                                               .replaces = planned->replaces});
     }
+    for (size_t i = 0; calls->object && i < run->object_count; i++)
+        calls->object(calls->context,
+                      &(struct engine_object_change){run->objects[i].owner, run->objects[i].before,
+                                                     run->objects[i].after});
     each_obstacle(engine, calls);
     each_degraded_backend(engine, calls);
 }

@@ -182,15 +182,23 @@ struct engine_degraded_backend {
     const struct error *error; // NULL: it has not answered yet
     bool is_unread;            // what would be changed there is not, or not all, known
 };
+// An object that would be made, changed or removed in the store.
+struct engine_object_change {
+    const struct object *owner;  // of whose decision it is; NULL: that is gone
+    const struct object *before; // NULL: it is made
+    const struct object *after;  // what is ours of it; NULL: it is removed
+};
 // What the calls get is borrowed until they return.
 struct engine_plan_calls {
     void (*change)(void *context, const struct engine_change *change);
+    void (*object)(void *context, const struct engine_object_change *change); // may be NULL
     void (*obstacle)(void *context, const struct engine_obstacle *obstacle);
     void (*degraded)(void *context, const struct engine_degraded_backend *backend); // may be NULL
     void *context;
 };
 // Reports every change of a dry run that rests, or whose time is over, in the order in which they
-// would be sent; a change that waits for another one comes after it.
+// would be sent; a change that waits for another one comes after it. Then the
+// writes of objects, in their order; one object may be written more than once.
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls);
 // A zone that would be served. Borrowed until the call returns.
 struct engine_zone {

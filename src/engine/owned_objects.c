@@ -216,6 +216,8 @@ static void send(struct engine *engine, uint32_t id, const struct object_want *w
     struct key *key = &engine->keys[id];
     struct object_write *write = object_write_new(engine, id, want, known);
     must(want->tree || want->seen);
+    if (engine->dry_run)
+        dry_run_write(engine, id, want);
     key->is_writing = true;
     owned_objects_of(key)->left++;
     store_write_object(engine->options.store,

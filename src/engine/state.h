@@ -488,6 +488,10 @@ void dry_run_free(struct dry_run *run); // NULL is fine
 // against what the dry run took as sent.
 void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand);
 void dry_run_add(struct dry_run *run, const struct engine_change *change);
+// An object of the decision of the key, which is being written.
+void dry_run_write(struct engine *engine, uint32_t key, const struct object_want *want);
+// Has it made an object of that key's? What may stand at a backend since then does not stand there.
+bool dry_run_has_made(const struct dry_run *run, uint32_t key);
 // Remembers the obstacle and the zone of the key's last decision.
 void dry_run_remember(struct dry_run *run, uint32_t key, const struct decision *decision);
 // The change of a claim; `set` is borrowed.

@@ -9,6 +9,7 @@
 #include "base/table.h"
 #include "base/when.h"
 #include "store/cache.h"
+#include "store/status.h"
 
 // One write on its way to its reply.
 struct attempt {
@@ -20,6 +21,7 @@ struct attempt {
     bool has_finalizer;          // afterwards
     struct metadata_change *metadata_changes;
     size_t metadata_change_count;
+    const struct value *status; // to be patched; NULL: none
     store_done *done;
     void *context;
 };
@@ -135,6 +137,10 @@ static void answer_applied(struct attempt *attempt, const struct value *tree)
     struct store_reply reply = {.is_ok = true};
     struct value *copy = value_copy(attempt->arena, tree);
     put_marks(attempt, copy);
+    if (attempt->status)
+        value_set(copy, TEXT("status"),
+                  status_patched(attempt->arena, attempt->object->kind, value_find(copy, "status"),
+                                 attempt->status));
     renew_version(attempt, copy);
     struct object *next = object_new(attempt->object->kind, NULL, copy);
     next->has_finalizer = attempt->has_finalizer;
@@ -166,7 +172,7 @@ static void answer_released(void *context)
     object_unref(next);
 }
 
-static void answer_patched(void *context)
+static void answer_done(void *context)
 {
     attempt_answer(context, &(struct store_reply){.is_ok = true});
 }
@@ -396,6 +402,17 @@ static void dry_get(struct store *store, const struct object_ref_key *key, store
     store_get(of(store)->below, key, done, context);
 }
 
+// With the whole object, as it stands below or was made here.
+static void answer_with_tree(struct attempt *attempt)
+{
+    const struct object *object = attempt->object;
+    const struct object_ref_key key = {object->kind, object_namespace(object), object_name(object)};
+    if (find_made(attempt->dry, object))
+        attempt_soon(attempt, answer_made_applied);
+    else
+        store_get(attempt->dry->below, &key, applied, attempt);
+}
+
 static void copy_marks(struct attempt *attempt, const struct store_apply *apply)
 {
     attempt->metadata_changes =
@@ -415,21 +432,23 @@ static void dry_apply(struct store *store, const struct store_apply *apply, stor
 {
     const struct object *object = apply->object;
     struct attempt *attempt = attempt_new(of(store), object, done, context);
-    const struct object_ref_key key = {object->kind, object_namespace(attempt->object),
-                                       object_name(attempt->object)};
     attempt->has_finalizer = object->has_finalizer || apply->add_finalizer;
     copy_marks(attempt, apply);
-    if (find_made(of(store), object))
-        attempt_soon(attempt, answer_made_applied);
-    else
-        store_get(of(store)->below, &key, applied, attempt);
+    answer_with_tree(attempt);
 }
 
+// What is written ahead is shown, for more stands on it.
 static void dry_patch_status(struct store *store, const struct object *object,
                              const struct value *status, store_done *done, void *context)
 {
-    (void)status;
-    attempt_soon(attempt_new(of(store), object, done, context), answer_patched);
+    struct attempt *attempt = attempt_new(of(store), object, done, context);
+    if (!object->kind->is_status_ahead) {
+        attempt_soon(attempt, answer_done);
+        return;
+    }
+    attempt->status = value_copy(attempt->arena, status);
+    attempt->has_finalizer = object->has_finalizer;
+    answer_with_tree(attempt);
 }
 
 static void dry_remove_finalizer(struct store *store, const struct object *object, store_done *done,
@@ -438,13 +457,12 @@ static void dry_remove_finalizer(struct store *store, const struct object *objec
     attempt_soon(attempt_new(of(store), object, done, context), answer_released);
 }
 
-// Those of others' kinds are not told: they are looked at one by one, where they stand.
 static void dry_write_object(struct store *store, const struct store_object_write *write,
                              store_done *done, void *context)
 {
     struct dry *dry = of(store);
-    if (write->is_unread || write->key.kind->is_foreign) {
-        attempt_soon(attempt_new(dry, NULL, done, context), answer_patched);
+    if (write->is_unread) {
+        attempt_soon(attempt_new(dry, NULL, done, context), answer_done);
     } else if (!write->tree) {
         attempt_soon(attempt_new(dry, write->seen, done, context), answer_dropped);
     } else {
@@ -472,7 +490,7 @@ static void dry_drop_shard(struct store *store, const char *name, const char *ve
 {
     (void)name;
     (void)version;
-    attempt_soon(attempt_new(of(store), NULL, done, context), answer_patched);
+    attempt_soon(attempt_new(of(store), NULL, done, context), answer_done);
 }
 
 static void dry_publish_event(struct store *store, const struct kube_event *note)

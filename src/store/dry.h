@@ -4,10 +4,10 @@
 #include "store/store.h"
 
 // A store over another, for trying what would be: it reads what that one reads, and takes each
-// write as done without passing it on. The state after a write is told in its reply alone, and the
-// cache stays as it is, but for children of our own kinds: they come to the cache and go from it
-// with events, as whoever wants them waits for what comes before what goes. It leads from the
-// start, as nothing is at stake.
+// write as done without passing it on. The state after a write is told in its reply alone, a status
+// only of kinds that are written ahead, and the cache stays as it is, but for objects that we make
+// of kinds that are read: they come to the cache and go from it with events, as whoever wants them
+// waits for what comes before what goes. It leads from the start, as nothing is at stake.
 
 // Who waits for all of it to be read.
 struct dry_waiter {

@@ -1,5 +1,6 @@
 """Many native records on a folder: one process carries the names of all to a real name server."""
 
+import json
 import pathlib
 
 import pytest
@@ -66,6 +67,25 @@ def statuses(folder):
     shown = harness.split_status(folder / "all.yaml.status")
     return [document.get("status", {}) for name, document in shown.items()
             if name.startswith("DNSPublication ")]
+
+
+def planned(folder, *words):
+    """What `signpost plan` shows: (exit code, {(action, name, type): values})."""
+    code, out, err = harness.run("plan", "--dir", folder, "--controllers", "intent",
+                                 "--output", "json", *words)
+    document = json.loads(out)
+    assert not document["troubles"], (document, err)
+    return code, {(row["action"], row["name"], row["type"]): row.get("values")
+                  for row in document["changes"]}
+
+
+def test_a_plan_shows_each_name_once_before_anything_has_run(folder, name_server):
+    code, changes = planned(folder, "--exit-code")
+    assert code == 1
+    assert changes == {("create", f"www.d{number}.{name_server.zone}", "A"): ["198.51.100.7"]
+                       for number in range(RECORDS)}
+    assert not any(answers(name_server))
+    assert [path.name for path in folder.iterdir()] == ["all.yaml"]
 
 
 def children_of(pid):

@@ -5,4 +5,5 @@ const struct subject intent_subject = {
     .name = "intent",
     .options = {[SUBJECT_RUN] = {intent_options, INTENT_OPTION_COUNT, false}},
     .service = &intent_service,
+    .preview = &intent_preview,
 };
