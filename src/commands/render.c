@@ -1,17 +1,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/must.h"
 #include "commands/check_set.h"
 #include "commands/commands.h"
 #include "commands/manifest_files.h"
 #include "commands/print.h"
+#include "commands/subject.h"
 #include "kinds/dnsupdaterecord/external_dns_objects.h"
 #include "kinds/emco_name.h"
 #include "kinds/kinds.h"
 #include "kinds/namespace/namespace_kind.h"
 #include "store/folder/document.h"
 
-// Prints the manifests that run an external-dns for each DNSUpdateRecord.
+// Prints the manifests that run an external-dns for each DNSUpdateRecord, and what the controllers
+// of subjects would write.
+
+enum { RENDERERS_MAX = 16 };
 
 struct found { // a record, or the Namespace of a project
     const struct value *tree;
@@ -26,6 +31,7 @@ struct rendering {
     struct found *records;
     size_t record_count;
     size_t record_capacity;
+    void *renderers[RENDERERS_MAX]; // by subject; NULL: it has none
     const struct value **namespaces;
     size_t namespace_count;
     size_t namespace_capacity;
@@ -62,11 +68,28 @@ static void take_namespace(struct rendering *rendering, const struct document *d
         value_copy(rendering->arena, document->tree);
 }
 
+static bool matters(const struct rendering *rendering, const struct kind *kind)
+{
+    for (size_t i = 0; kind && i < subject_count; i++)
+        if (rendering->renderers[i] && subjects[i]->renderer->takes(kind))
+            return true;
+    return kind == &dnsupdaterecord_kind;
+}
+
+static void put_document(struct rendering *rendering, const struct document *document)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (rendering->renderers[i] && subjects[i]->renderer->takes(document->kind))
+            subjects[i]->renderer->put(rendering->renderers[i], document, rendering->path);
+}
+
 static void take_document(void *context, struct arena *arena, struct document *document)
 {
     struct rendering *rendering = context;
     (void)arena;
-    if (document->state == DOCUMENT_BROKEN && document->kind == &dnsupdaterecord_kind)
+    if (document->state == DOCUMENT_GOOD)
+        put_document(rendering, document);
+    if (document->state == DOCUMENT_BROKEN && matters(rendering, document->kind))
         manifest_files_report_broken(&rendering->files, rendering->path, document);
     else if (document->state == DOCUMENT_GOOD && document->kind == &dnsupdaterecord_kind)
         take_record(rendering, document);
@@ -200,6 +223,8 @@ static void render(struct rendering *rendering, const struct found *found, struc
     input.pinned = pinned_of(rendering, found, &record, &input);
     if (!input.pinned || !claim_made_owner(rendering, found, input.pinned))
         return;
+    if (record.is_native) // nothing runs for it
+        return;
     external_dns_start_make(rendering->arena, &input, &start);
     const struct external_dns_workload workload = {
         .record = &record,
@@ -229,6 +254,34 @@ static const char *options_fault(const struct invocation *invocation)
     return fault ? arena_printf(invocation->arena, "--external-dns-image: %s", fault) : NULL;
 }
 
+static void make_renderers(struct rendering *rendering)
+{
+    must(subject_count <= RENDERERS_MAX);
+    for (size_t i = 0; i < subject_count; i++)
+        if (subjects[i]->renderer)
+            rendering->renderers[i] =
+                subjects[i]->renderer->make(rendering->invocation, &rendering->report);
+}
+
+static void free_renderers(struct rendering *rendering)
+{
+    for (size_t i = 0; i < subject_count; i++)
+        if (rendering->renderers[i])
+            subjects[i]->renderer->free(rendering->renderers[i]);
+}
+
+// Returns how many objects there were to print something for.
+static size_t render_all(struct rendering *rendering, struct buffer *out)
+{
+    size_t count = rendering->record_count;
+    for (size_t i = 0; i < rendering->record_count; i++)
+        render(rendering, &rendering->records[i], out);
+    for (size_t i = 0; i < subject_count; i++)
+        if (rendering->renderers[i])
+            count += subjects[i]->renderer->render(rendering->renderers[i], out);
+    return count;
+}
+
 static int render_run(struct invocation *invocation)
 {
     struct error err;
@@ -237,7 +290,9 @@ static int render_run(struct invocation *invocation)
     struct check_set set = {0};
     struct rendering rendering = {.invocation = invocation, .arena = invocation->arena};
     if (!invocation->argument_count)
-        return command_fail(2, "give the manifests of the DNSUpdateRecords, or - for stdin");
+        return command_fail(2,
+                            "give the manifests of DNSUpdateRecords and DNSPublications, or - for "
+                            "stdin");
     const char *fault = options_fault(invocation);
     if (fault)
         return command_fail(2, "%s", fault);
@@ -245,9 +300,10 @@ static int render_run(struct invocation *invocation)
     rendering.report.arena = invocation->arena;
     rendering.files = (struct manifest_files){
         .arena = invocation->arena, .report = &rendering.report, .set = &set};
+    make_renderers(&rendering);
     read_all(&rendering);
-    for (size_t i = 0; i < rendering.record_count; i++)
-        render(&rendering, &rendering.records[i], &out);
+    size_t count = render_all(&rendering, &out);
+    free_renderers(&rendering);
     size_t errors = rendering.report.counts[REPORT_ERROR];
     size_t unreadable = rendering.files.unreadable_count;
     report_write(&told, &rendering.report, false);
@@ -259,8 +315,9 @@ static int render_run(struct invocation *invocation)
         return command_fail(1, "%s", err.text);
     if (unreadable)
         return 2;
-    if (!errors && !rendering.record_count)
-        return command_fail(2, "there is no DNSUpdateRecord in these manifests");
+    if (!errors && !count)
+        return command_fail(2, "there is no DNSUpdateRecord and no DNSPublication in these "
+                               "manifests");
     return errors ? 1 : 0;
 }
 
@@ -286,7 +343,7 @@ static const struct option render_rows[] = {
 extern const struct command render_command;
 const struct command render_command = {
     .name = "render",
-    .summary = "print the external-dns that DNSUpdateRecords ask for",
+    .summary = "print what DNSUpdateRecords and DNSPublications ask for",
     .positional = "PATH...",
     .doc =
         "Reads the DNSUpdateRecords (dns.homelab.mortenolsen.pro/v1alpha1) of manifests, files or "
@@ -294,9 +351,18 @@ const struct command render_command = {
         "RoleBinding and Deployment, with arguments that its release takes. A secret stands in "
         "none of them: it is read from the Secret that secretRefs names. The Namespace of a "
         "project, if "
-        "it is among the manifests, tells EMCO's name of it. Findings stand on stderr.\n"
+        "it is among the manifests, tells EMCO's name of it. Of a record with engine: native "
+        "nothing "
+        "is run.\n"
         "\n"
-        "Exit code 0: every record is printed; 1: some have errors and are left out; 2: there is "
+        "For each DNSPublication that is to be Instantiated it prints the DNSEndpoints that its "
+        "controller would write, from the LogicalClouds, EdgeClusters, TrafficGroupIntents and "
+        "DNSUpdateRecords of the same manifests. No cluster is asked: an address that only a "
+        "cluster knows is missing, which is warned of. Findings, such as a name that cannot be "
+        "published, stand on stderr as `signpost check` writes them.\n"
+        "\n"
+        "Exit code 0: all is printed; 1: some objects or names have errors and are left out; 2: "
+        "there is "
         "nothing to print.",
     .examples = "signpost render --external-dns-image external-dns:v0.22.0 record.yaml\n"
                 "signpost render records/ | kubectl apply -f -\n",

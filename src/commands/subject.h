@@ -70,6 +70,18 @@ struct manifest_judge {
     void (*judge)(void *judge); // once all are there: reports what is wrong or odd
 };
 
+// What a subject's controllers would write for the objects of manifests, where nothing stands yet.
+struct manifest_renderer {
+    void *(*make)(const struct invocation *invocation, struct report *report);
+    void (*free)(void *renderer);
+    bool (*takes)(const struct kind *kind); // do documents of that kind matter?
+    // A good document of such a kind; `path` is borrowed.
+    void (*put)(void *renderer, const struct document *document, const char *path);
+    // Once all are there: appends what would be written as YAML, and reports what is in the way.
+    // Returns how many objects it was looked for.
+    size_t (*render)(void *renderer, struct buffer *out);
+};
+
 struct subject {
     const char *name;
     struct option_group options[SUBJECT_GROUPS];
@@ -87,6 +99,7 @@ struct subject {
                     struct error *err);
     const struct preview *preview;
     const struct manifest_judge *judge;       // of `signpost check`
+    const struct manifest_renderer *renderer; // of `signpost render`
     // A row of `signpost status` for objects of kinds without a status of ours (kind.advised):
     // whether there is one, and what it says.
     bool (*shows)(const struct kind *kind, const struct value *tree);

@@ -1,5 +1,6 @@
-"""`signpost plan` of publications: names that DNSEndpoints would bring and take."""
+"""`signpost plan` and `render` of publications: names that DNSEndpoints would bring and take."""
 
+import copy
 import json
 
 import pytest
@@ -137,3 +138,102 @@ def test_a_plan_that_is_applied_writes_the_endpoints(folder):
     assert endpoints(folder) == {"shop.example.org": ["198.51.100.7"],
                                  "api.example.org": ["198.51.100.7"]}
     assert plan(folder) == (0, {})
+
+
+# ---- render -------------------------------------------------------------------------------------
+
+def render(*things, words=("--owner-id", "1", "--external-dns-image", "external-dns:v0.22.0")):
+    """(exit code, its DNSEndpoints, kinds of the others, stderr)"""
+    code, out, err = run("render", "-", *words, stdin=yaml.safe_dump_all(things))
+    documents = [document for document in yaml.safe_load_all(out) if document]
+    return (code, [document for document in documents if document["kind"] == "DNSEndpoint"],
+            [document["kind"] for document in documents if document["kind"] != "DNSEndpoint"], err)
+
+
+def test_what_is_rendered_is_what_the_controller_writes(folder, programs):
+    things = objects()
+    put(folder, things)
+    code, rendered, others, err = render(*things.values())
+    assert (code, err) == (0, "")
+    assert others == ["ServiceAccount", "Role", "RoleBinding", "Deployment"]
+    instantiate(programs, folder)
+    written = {}
+    for path in (folder / ".signpost" / "children").rglob("*.yaml"):
+        for document in yaml.safe_load_all(path.read_text()):
+            if document["kind"] == "DNSEndpoint":
+                written[document["metadata"]["name"]] = document
+    assert len(rendered) == 2
+    for document in rendered:
+        found = written.pop(document["metadata"]["name"])
+        assert "ownerReferences" not in document["metadata"]
+        assert document["spec"] == found["spec"]
+        assert document["metadata"]["labels"] == found["metadata"]["labels"]
+        assert document["metadata"]["annotations"] == found["metadata"]["annotations"]
+    assert not written
+
+
+def test_a_name_that_cannot_be_published_is_named_and_the_others_are_printed():
+    things = objects()
+    things["traffic"]["spec"]["inbound"][1]["externalName"] = "bad!.example.org"
+    things["traffic"]["spec"]["inbound"].append(inbound("other", "www.example.net", "other"))
+    code, rendered, _, err = render(*things.values())
+    assert code == 1
+    assert [document["spec"]["endpoints"][0]["dnsName"] for document in rendered] == [
+        "shop.example.org"]
+    lines = err.splitlines()
+    assert any(line.startswith("<stdin>:") and "bad!.example.org: InvalidName: " in line
+               for line in lines), err
+    assert any(": www.example.net: OutsideDomainFilter: " in line for line in lines), err
+
+
+def test_the_older_of_two_publications_keeps_a_name():
+    things = objects()
+    second = copy.deepcopy(things["publication"])
+    second["metadata"]["name"] = second["spec"]["deploymentIntentGroup"] = "dig-2"
+    traffic = copy.deepcopy(things["traffic"])
+    traffic["metadata"]["name"] = "second"
+    traffic["spec"].update(deploymentIntentGroup="dig-2",
+                           inbound=[inbound("front", "shop.example.org")])
+    code, rendered, _, err = render(*things.values(), second, traffic)
+    assert code == 1
+    assert len(rendered) == 2
+    assert "shop.example.org: NameConflict: " in err and "shop/dig-1" in err
+
+
+def test_an_address_that_only_a_cluster_knows_is_warned_of():
+    things = objects()
+    things["cluster"]["spec"]["kvPairs"] = []
+    code, rendered, _, err = render(*things.values())
+    assert (code, rendered) == (0, [])
+    assert "warning: shop.example.org: AddressPending: " in err
+
+
+def test_what_is_missing_or_not_instantiated_is_said():
+    things = objects()
+    things["publication"]["spec"]["desired"] = "Created"
+    code, rendered, _, err = render(*things.values())
+    assert (code, rendered) == (0, [])
+    assert "warning: NotInstantiated: " in err
+    things = objects()
+    del things["cloud"]
+    code, rendered, _, err = render(*things.values())
+    assert (code, rendered) == (1, [])
+    assert "LogicalCloudNotFound: " in err
+    things = objects()
+    del things["record"]
+    code, rendered, others, err = render(*things.values())
+    assert (code, rendered, others) == (1, [], [])
+    assert "RecordNotFound: " in err
+    things = objects()
+    things["cloud"]["spec"]["kvPairs"] = [{"name": 7}]
+    code, rendered, _, err = render(*things.values())
+    assert code == 1
+    assert "spec.kvPairs[0].name" in err
+
+
+def test_a_native_record_has_nothing_that_runs():
+    things = objects()
+    things["record"]["spec"]["engine"] = "native"
+    code, rendered, others, _ = render(*things.values())
+    assert (code, others) == (0, [])
+    assert len(rendered) == 2

@@ -6,4 +6,5 @@ const struct subject intent_subject = {
     .options = {[SUBJECT_RUN] = {intent_options, INTENT_OPTION_COUNT, false}},
     .service = &intent_service,
     .preview = &intent_preview,
+    .renderer = &intent_renderer,
 };

@@ -12,6 +12,7 @@ enum { INTENT_OPTION_COUNT = 7, INTENT_ADDRESSES_MAX = 8 };
 extern const struct option intent_options[INTENT_OPTION_COUNT];
 extern const struct service intent_service;
 extern const struct preview intent_preview;
+extern const struct manifest_renderer intent_renderer;
 
 enum intent_auth { INTENT_AUTH_NONE, INTENT_AUTH_GATEWAY, INTENT_AUTH_KUBERNETES };
 struct intent_place {
