@@ -16,7 +16,7 @@ struct histogram {
 };
 void histogram_add(struct histogram *histogram, int64_t ms);
 
-// HELP and TYPE; `type` is "counter", "gauge" or "histogram".
+// HELP and TYPE; `type` is "counter", "gauge", "summary" or "histogram".
 void metric_write_head(struct buffer *out, const char *name, const char *type, const char *help);
 // A label's value with its escapes, without the quotes.
 void metric_write_label(struct buffer *out, const char *text);

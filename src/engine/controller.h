@@ -402,11 +402,12 @@ struct decision_metadata_change { // a label or an annotation
     bool is_label;
 };
 
-// What a decision says of a metric of its controller (METRIC_GAUGE, METRIC_COUNT).
+// What a decision says of a metric of its controller (METRIC_GAUGE, METRIC_COUNT, METRIC_SECONDS).
 struct decision_sample {
     const struct controller_metric *metric;
     const char *label; // value of its label, a static text; NULL: it has none
-    int64_t value;     // of a COUNT: how much is added to it
+    int64_t value;     // of a COUNT: how much is added to it; of SECONDS: how long it took
+    uint64_t times;    // of SECONDS: how often, where the value is of all of them; 0: once
 };
 
 enum {
@@ -511,21 +512,24 @@ struct controller_setting {
 };
 
 // A family of metrics over the keys of a controller, by the labels of their last decisions. None
-// has a sample for each object, except METRIC_IS, whose keys are classes themselves. GAUGE and
-// COUNT are for controllers with few keys; only the process that leads shows gauges, as a standby
-// asks no questions.
+// has a sample for each object, except METRIC_IS, whose keys are classes themselves. GAUGE, COUNT
+// and SECONDS are for controllers with few keys; only the process that leads shows gauges, as a
+// standby asks no questions.
 enum controller_metric_type {
     METRIC_KEYS,    // gauge by class and reason: how many keys
     METRIC_RETRIES, // counter by class and reason: changes that were sent again after a failure
     METRIC_IS,      // gauge by class: 1 where the reason is `reason`, else 0
     METRIC_GAUGE, // gauge by `label`: what decisions say of it (decision_add_sample), over all keys
     METRIC_COUNT, // counter by `label` of what decisions say of it
+    METRIC_SECONDS, // summary by `label`: how long all took together, and how many there were
 };
+// Does it add up what decisions say (COUNT, SECONDS)?
+bool metric_adds_up(enum controller_metric_type type);
 struct controller_metric {
     const char *name; // "signpost_dnsrecords"
     enum controller_metric_type type;
     const char *reason; // METRIC_IS
-    const char *label;  // GAUGE, COUNT: name of their label; NULL: they have none
+    const char *label;  // GAUGE, COUNT, SECONDS: name of their label; NULL: they have none
     const char *help;
 };
 

@@ -49,7 +49,13 @@ void decision_add_sample(struct decision *decision, const struct controller_metr
 {
     must(decision->sample_count < DECISION_SAMPLES_MAX);
     must((label != NULL) == (metric->label != NULL));
-    decision->samples[decision->sample_count++] = (struct decision_sample){metric, label, value};
+    decision->samples[decision->sample_count++] =
+        (struct decision_sample){.metric = metric, .label = label, .value = value};
+}
+
+bool metric_adds_up(enum controller_metric_type type)
+{
+    return type == METRIC_COUNT || type == METRIC_SECONDS;
 }
 
 void decision_wake_at(struct decision *decision, int64_t unix_ms)

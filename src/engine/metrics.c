@@ -179,14 +179,17 @@ static void write_row(struct buffer *out, const struct controller_metric *metric
 static void write_key_metrics(const struct controller_state *state, bool is_leading,
                               struct buffer *out)
 {
+    static const char *const words[] = {
+        [METRIC_KEYS] = "gauge",  [METRIC_RETRIES] = "counter", [METRIC_IS] = "gauge",
+        [METRIC_GAUGE] = "gauge", [METRIC_COUNT] = "counter",   [METRIC_SECONDS] = "summary"};
     const struct controller *controller = state->controller;
     for (size_t i = 0; i < controller->metric_count; i++) {
         const struct controller_metric *metric = &controller->metrics[i];
-        bool is_counter = metric->type == METRIC_RETRIES || metric->type == METRIC_COUNT;
-        metric_write_head(out, metric->name, is_counter ? "counter" : "gauge", metric->help);
-        if (metric->type == METRIC_COUNT || (metric->type == METRIC_GAUGE && is_leading))
+        bool adds_up = metric_adds_up(metric->type);
+        metric_write_head(out, metric->name, words[metric->type], metric->help);
+        if (adds_up || (metric->type == METRIC_GAUGE && is_leading))
             samples_write(&state->samples, metric, out);
-        if (metric->type == METRIC_COUNT || metric->type == METRIC_GAUGE)
+        if (adds_up || metric->type == METRIC_GAUGE)
             continue;
         for (uint32_t row = 0; row < state->key_metrics.used; row++)
             write_row(out, metric, &state->key_metrics.rows[row]);

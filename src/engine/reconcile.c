@@ -242,7 +242,7 @@ static uint64_t report_hash(const struct decision *decision)
             hash = hash_more(hash, attrs->text, (uint64_t)attrs->integer);
     }
     for (size_t i = 0; i < decision->sample_count; i++)
-        if (decision->samples[i].metric->type == METRIC_COUNT)
+        if (metric_adds_up(decision->samples[i].metric->type))
             hash = hash_more(hash, text_of(decision->samples[i].metric->name),
                              (uint64_t)decision->samples[i].value);
     return decision->programmed_ms ? hash_more(hash, TEXT(""), (uint64_t)decision->programmed_ms)

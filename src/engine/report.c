@@ -71,7 +71,7 @@ static size_t copy_counts(const struct decision *decision, struct decision_sampl
 {
     size_t count = 0;
     for (size_t i = 0; i < decision->sample_count; i++)
-        if (decision->samples[i].metric->type == METRIC_COUNT)
+        if (metric_adds_up(decision->samples[i].metric->type))
             out[count++] = decision->samples[i];
     return count;
 }

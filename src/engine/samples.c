@@ -14,11 +14,19 @@ static bool is_same_series(const struct sample *sample, const struct controller_
     return sample->metric == metric && (!label || !strcmp(sample->label, label));
 }
 
+static uint64_t times_of(const struct decision_sample *sample)
+{
+    return sample->times ? sample->times : 1;
+}
+
 static void add(struct samples *samples, const struct decision_sample *sample, uint32_t key)
 {
     mem_reserve(&samples->items, &samples->capacity, samples->count + 1);
-    samples->items[samples->count++] =
-        (struct sample){sample->metric, sample->label, sample->value, key};
+    samples->items[samples->count++] = (struct sample){.metric = sample->metric,
+                                                       .label = sample->label,
+                                                       .value = sample->value,
+                                                       .times = times_of(sample),
+                                                       .key = key};
 }
 
 void samples_forget(struct engine *engine, uint32_t key)
@@ -45,6 +53,7 @@ void samples_count(struct engine *engine, uint32_t key, const struct decision_sa
     for (size_t i = 0; i < samples->count; i++)
         if (is_same_series(&samples->items[i], count->metric, count->label)) {
             samples->items[i].value += count->value;
+            samples->items[i].times += times_of(count);
             return;
         }
     add(samples, count, NO_ID);
@@ -70,15 +79,26 @@ static int64_t sum_of_series(const struct samples *samples, const struct sample 
     return sum;
 }
 
-static void write_series(const struct sample *sample, int64_t sum, struct buffer *out)
+static void write_one(const struct sample *sample, const char *suffix, int64_t value,
+                      struct buffer *out)
 {
-    buffer_add_text(out, sample->metric->name);
+    buffer_printf(out, "%s%s", sample->metric->name, suffix);
     if (sample->label) {
         buffer_printf(out, "{%s=\"", sample->metric->label);
         metric_write_label(out, sample->label);
         buffer_add_text(out, "\"}");
     }
-    buffer_printf(out, " %lld\n", (long long)sum);
+    buffer_printf(out, " %lld\n", (long long)value);
+}
+
+static void write_series(const struct sample *sample, int64_t sum, struct buffer *out)
+{
+    if (sample->metric->type != METRIC_SECONDS) {
+        write_one(sample, "", sum, out);
+        return;
+    }
+    write_one(sample, "_sum", sum, out);
+    write_one(sample, "_count", (int64_t)sample->times, out);
 }
 
 // A counter without labels is there before it has counted anything.
@@ -94,7 +114,7 @@ void samples_write(const struct samples *samples, const struct controller_metric
         is_any = true;
         write_series(sample, sum_of_series(samples, sample), out);
     }
-    if (!is_any && metric->type == METRIC_COUNT && !metric->label)
+    if (!is_any && metric_adds_up(metric->type) && !metric->label)
         write_series(&none, 0, out);
 }
 

@@ -170,7 +170,8 @@ struct sample {
     const struct controller_metric *metric;
     const char *label; // static; or NULL
     int64_t value;
-    uint32_t key; // NO_ID: of all
+    uint64_t times; // SECONDS
+    uint32_t key;   // NO_ID: of all
 };
 struct samples {
     struct sample *items;
@@ -521,7 +522,7 @@ struct report {
     struct decision_event *events;
     struct decision_line *lines;
     size_t count_count;
-    struct decision_sample *counts; // of metrics of type METRIC_COUNT
+    struct decision_sample *counts; // of metrics that add up
     int64_t programmed_ms;
 };
 struct report *report_new(const struct decision *decision); // NULL when there is nothing

@@ -18,6 +18,8 @@ static const struct controller_metric errors = {
     .name = "made_up_errors_total", .type = METRIC_COUNT, .help = "Errors."};
 static const struct controller_metric turns = {
     .name = "made_up_turns_total", .type = METRIC_COUNT, .label = "side", .help = "Turns."};
+static const struct controller_metric drains = {
+    .name = "made_up_drain_seconds", .type = METRIC_SECONDS, .help = "Drains."};
 static const struct controller_metric *const all[] = {&pods, &seen, &errors, &turns};
 
 // As much of an engine as samples look at.
@@ -49,7 +51,8 @@ static int rig_close(void **state)
 static void count(struct rig *rig, uint32_t key, const struct controller_metric *metric,
                   const char *label, int64_t value)
 {
-    samples_count(&rig->engine, key, &(struct decision_sample){metric, label, value});
+    samples_count(&rig->engine, key,
+                  &(struct decision_sample){.metric = metric, .label = label, .value = value});
 }
 
 static void assert_metrics(struct rig *rig, const char *text)
@@ -107,8 +110,27 @@ static void a_decision_counts_when_its_report_is_sent(void **state)
     report_send(&rig->engine, 0, report, NULL);
     assert_metrics(rig, "made_up_errors_total 1\n");
     assert_int_equal(rig->state.programmed_seconds.count, 1);
-    const struct decision quiet = {.samples = {{&pods, "old", 1}}, .sample_count = 1};
+    const struct decision quiet = {.samples = {{.metric = &pods, .label = "old", .value = 1}},
+                                   .sample_count = 1};
     assert_null(report_new(&quiet));
+}
+
+static void times_add_up_with_how_many_there_were(void **state)
+{
+    struct rig *rig = *state;
+    struct decision decision = {0};
+    samples_write(&rig->state.samples, &drains, &rig->text);
+    assert_string_equal(rig->text.at,
+                        "made_up_drain_seconds_sum 0\nmade_up_drain_seconds_count 0\n");
+    buffer_done(&rig->text);
+    decision_add_sample(&decision, &drains, NULL, 90);
+    autofree struct report *report = report_new(&decision);
+    report_send(&rig->engine, 0, report, NULL);
+    samples_count(&rig->engine, 1,
+                  &(struct decision_sample){.metric = &drains, .value = 40, .times = 2});
+    samples_write(&rig->state.samples, &drains, &rig->text);
+    assert_string_equal(rig->text.at,
+                        "made_up_drain_seconds_sum 130\nmade_up_drain_seconds_count 3\n");
 }
 
 int main(void)
@@ -118,6 +140,7 @@ int main(void)
                                         rig_open, rig_close),
         cmocka_unit_test_setup_teardown(counters_outlive_the_keys_that_counted, rig_open,
                                         rig_close),
+        cmocka_unit_test_setup_teardown(times_add_up_with_how_many_there_were, rig_open, rig_close),
         cmocka_unit_test_setup_teardown(a_decision_counts_when_its_report_is_sent, rig_open,
                                         rig_close),
     };

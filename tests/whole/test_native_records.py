@@ -93,22 +93,30 @@ def children_of(pid):
 
 
 def test_twenty_records_are_one_process(folder, name_server, programs):
+    port = harness.free_port()
     program = programs.start("signpost", [
         SIGNPOST, "run", "--dir", folder, "--controllers", "intent", "--intent-listen",
-        f"{harness.LOOPBACK}:{harness.free_port()}", "--metrics-bind-address", "0",
-        "--health-probe-bind-address", "0"])
+        f"{harness.LOOPBACK}:{harness.free_port()}", "--metrics-bind-address",
+        f"{harness.LOOPBACK}:{port}", "--health-probe-bind-address", "0"])
     wait_until(lambda: all(found == {"198.51.100.7"} for found in answers(name_server)),
                lambda: f"all names are there: {answers(name_server)}", 60, [program])
     wait_until(lambda: [name["state"] for status in statuses(folder)
                         for name in status.get("names", [])] == RECORDS * ["Verified"],
                lambda: f"all names are verified: {statuses(folder)}", 60, [program])
     assert children_of(program.process.pid) == []
+    wait_until(lambda: harness.metric(port, "signpost_intent_names", state="Verified") == RECORDS,
+               "each name is counted as Verified", 60, [program])
+    assert harness.metric(port, "signpost_intent_records", ready="true") == RECORDS
+    assert harness.metric(port, "signpost_intent_drain_seconds_count") == 0
     text = (folder / "all.yaml").read_text()
     (folder / "all.yaml").write_text(text.replace("desired: Instantiated", "desired: Terminated"))
     wait_until(lambda: not any(answers(name_server)),
                lambda: f"all names are gone: {answers(name_server)}", 60, [program])
     wait_until(lambda: [status["state"] for status in statuses(folder)] == RECORDS * ["Terminated"],
                lambda: f"all is over: {statuses(folder)}", 60, [program])
+    wait_until(lambda: harness.metric(port, "signpost_intent_drain_seconds_count") == RECORDS,
+               "the drain of each record is counted", 60, [program])
+    assert harness.metric(port, "signpost_intent_names", state="Verified") in (0, None)
 
 
 def sharer(server, name, address, desired="Instantiated"):

@@ -262,6 +262,6 @@ const struct controller intent_controller = {
     .settings = intent_setting_rows,
     .setting_count = INTENT_SETTINGS,
     .settings_size = sizeof(struct intent_settings),
-    .metrics = &intent_names_metric,
-    .metric_count = 1,
+    .metrics = intent_metrics,
+    .metric_count = INTENT_METRICS,
 };

@@ -182,6 +182,7 @@ void publication_decide(const struct snapshot *snapshot, void *model, struct dec
     if (is_over(&reconcile)) {
         publication_report_retained(&reconcile);
         out->finalizer = FINALIZER_REMOVE;
+        publication_count_drains(&reconcile);
         return;
     }
     if (reconcile.is_wanted)

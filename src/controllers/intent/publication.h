@@ -31,5 +31,6 @@ enum publication_input {
     PUBLICATION_PROVIDERS, // nothing depends on them; the REST API shows and writes them
     PUBLICATION_INPUTS,
 };
-extern const struct controller_metric intent_names_metric;
+enum intent_metric { INTENT_NAMES_METRIC, INTENT_DRAIN_METRIC, INTENT_METRICS };
+extern const struct controller_metric intent_metrics[INTENT_METRICS];
 void publication_decide(const struct snapshot *snapshot, void *model, struct decision *out);

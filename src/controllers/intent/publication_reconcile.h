@@ -52,8 +52,10 @@ struct publication_reconcile {
     struct publication_record drained;
     struct published_record *retained; // as the status is to have them
     size_t retained_count;
-    size_t writes;           // objects of the decision
     size_t verify_questions; // so far
+    size_t drain_count;      // drains that ended now with the names gone,
+    int64_t drain_s;         // and how long they took together
+    size_t writes;           // objects of the decision
 };
 
 // Which records are used, and how far those are drained that are not any more, and at whose
@@ -125,3 +127,5 @@ const char *publication_verify_gone(struct publication_reconcile *reconcile,
 void publication_report(struct publication_reconcile *reconcile);
 // The event of a publication that goes while names of it stay.
 void publication_report_retained(struct publication_reconcile *reconcile);
+// The metric of drains that ended now; publication_report() does so, too.
+void publication_count_drains(const struct publication_reconcile *reconcile);

@@ -350,6 +350,15 @@ static void take_outcome(struct publication_reconcile *reconcile,
     retain_out_of_reach(reconcile, record, &list);
 }
 
+static void count_drain(struct publication_reconcile *reconcile,
+                        const struct publication_record *record)
+{
+    if (!record->object || record->reason == REASON_RECORDS_RETAINED)
+        return;
+    reconcile->drain_count++;
+    reconcile->drain_s += reconcile->in->now_ms / 1000 - record->written.draining_since_s;
+}
+
 static void drop_drained(struct publication_reconcile *reconcile)
 {
     size_t kept = 0;
@@ -359,6 +368,7 @@ static void drop_drained(struct publication_reconcile *reconcile)
             reconcile->records[kept++] = *record;
             continue;
         }
+        count_drain(reconcile, record);
         take_outcome(reconcile, record);
         reconcile->has_drained = true;
         reconcile->drained = *record;

@@ -566,12 +566,26 @@ static enum dnspublication_state state_of_all(const struct report *report,
 
 // ---- metrics ------------------------------------------------------------------------------------
 
-const struct controller_metric intent_names_metric = {
-    .name = "signpost_intent_names",
-    .type = METRIC_GAUGE,
-    .label = "state",
-    .help = "Names of DNSPublications, by their state in status.names.",
+const struct controller_metric intent_metrics[INTENT_METRICS] = {
+    [INTENT_NAMES_METRIC] = {.name = "signpost_intent_names",
+                             .type = METRIC_GAUGE,
+                             .label = "state",
+                             .help = "Names of DNSPublications, by their state in status.names."},
+    [INTENT_DRAIN_METRIC] = {.name = "signpost_intent_drain_seconds",
+                             .type = METRIC_SECONDS,
+                             .help = "How long it took until the names of a DNSPublication were "
+                                     "proven or assumed to be gone from the provider of a "
+                                     "DNSUpdateRecord, after its last DNSEndpoint went."},
 };
+
+void publication_count_drains(const struct publication_reconcile *reconcile)
+{
+    struct decision *out = reconcile->out;
+    if (!reconcile->drain_count)
+        return;
+    decision_add_sample(out, &intent_metrics[INTENT_DRAIN_METRIC], NULL, reconcile->drain_s);
+    out->samples[out->sample_count - 1].times = reconcile->drain_count;
+}
 
 static void add_samples(struct report *report)
 {
@@ -580,8 +594,9 @@ static void add_samples(struct report *report)
         counts[report->names[i].state]++;
     for (size_t state = 0; state < NAME_STATES; state++)
         if (counts[state])
-            decision_add_sample(report->reconcile->out, &intent_names_metric,
+            decision_add_sample(report->reconcile->out, &intent_metrics[INTENT_NAMES_METRIC],
                                 dnspublication_name_states[state], counts[state]);
+    publication_count_drains(report->reconcile);
 }
 
 // ---- events -------------------------------------------------------------------------------------

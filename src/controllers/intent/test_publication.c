@@ -478,6 +478,48 @@ static void two_synchronizations_after_the_last_endpoint_went_are_the_proof(void
     assert_string_equal(published(), "A 198.51.100.7 300");
 }
 
+static const struct decision_sample *find_drains(void)
+{
+    for (size_t i = 0; i < site.decision.sample_count; i++)
+        if (site.decision.samples[i].metric == &intent_metrics[INTENT_DRAIN_METRIC])
+            return &site.decision.samples[i];
+    return NULL;
+}
+
+static void a_drain_is_timed_once_when_it_ends(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("True", "Synced"));
+    assert_null(find_drains());
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 60);
+    reconcile_site("dig");
+    assert_null(find_drains());
+    site.now_ms += 120 * 1000;
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 120);
+    decide_site("dig");
+    assert_non_null(find_drains());
+    assert_int_equal(find_drains()->value, 120);
+    assert_int_equal(find_drains()->times, 1);
+    reconcile_site("dig");
+    assert_null(find_drains());
+}
+
+static void names_that_stay_are_no_drain(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record(",'policy':'upsert-only'", "");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    for (int round = 0; round < 3; round++) {
+        decide_site("dig");
+        assert_null(find_drains());
+        for (size_t i = 0; i < site.decision.object_count; i++)
+            carry_out(&site.decision.objects[i]);
+    }
+}
+
 static void a_record_that_comes_back_into_use_begins_anew(void **state)
 {
     (void)state;
@@ -1351,6 +1393,8 @@ int main(void)
         SITE(a_publication_goes_from_created_to_terminated_and_back),
         SITE(nothing_is_told_as_published_before_it_is_written),
         SITE(what_the_store_refuses_fails_and_is_tried_again),
+        SITE(a_drain_is_timed_once_when_it_ends),
+        SITE(names_that_stay_are_no_drain),
         SITE(two_synchronizations_after_the_last_endpoint_went_are_the_proof),
         SITE(a_record_that_comes_back_into_use_begins_anew),
         SITE(without_metrics_two_intervals_of_readiness_are_believed),
