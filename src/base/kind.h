@@ -164,6 +164,10 @@ struct kind {
     // Foreign: annotations that begin so are meant for us ("pihole.io/"). Admission warns of what
     // is wrong in them and denies nothing. NULL: there are none.
     const char *advised;
+    // Foreign: the option of admission with which what validate() finds in an object is denied, in
+    // namespaces with the label `judged_where`; NULL: it is not judged there.
+    const char *judged_with;
+    const char *judged_where;
     // Foreign: others write its status, and the cache keeps of it what pack_spec takes. In a folder
     // it stands in the manifest.
     bool has_their_status;

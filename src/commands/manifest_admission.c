@@ -1,5 +1,6 @@
 #include "commands/manifest.h"
 #include "commands/rights.h"
+#include "commands/webhook.h"
 #include "frontends/admission/admission.h"
 #include "kinds/kinds.h"
 
@@ -50,7 +51,8 @@ static void put_rules(const struct manifest *manifest, struct value *webhook,
     value_put_text(arena, rule, "scope", kind->is_namespaced ? "Namespaced" : "Cluster");
 }
 
-static void put_selector(const struct manifest *manifest, struct value *webhook)
+static void put_selector(const struct manifest *manifest, struct value *webhook,
+                         const struct kind *kind)
 {
     struct arena *arena = manifest->arena;
     struct value *expressions = value_put(arena, webhook, "namespaceSelector.matchExpressions",
@@ -59,6 +61,11 @@ static void put_selector(const struct manifest *manifest, struct value *webhook)
     value_put_text(arena, expression, "key", "kubernetes.io/metadata.name");
     value_put_text(arena, expression, "operator", "NotIn");
     value_put_texts(arena, expression, "values", (const char *const[]){manifest->namespace_, NULL});
+    if (!kind->judged_where)
+        return;
+    expression = manifest_item(manifest, expressions);
+    value_put_text(arena, expression, "key", kind->judged_where);
+    value_put_text(arena, expression, "operator", "Exists");
 }
 
 static void put_condition(const struct manifest *manifest, struct value *list, const char *name,
@@ -106,7 +113,7 @@ static void put_webhook(const struct manifest *manifest, struct value *list,
     put_client(manifest, webhook, kind);
     manifest_put_rows(manifest, webhook, webhook_rows, COUNT_OF(webhook_rows));
     put_rules(manifest, webhook, kind);
-    put_selector(manifest, webhook);
+    put_selector(manifest, webhook, kind);
     put_conditions(manifest, webhook, kind);
 }
 
@@ -129,7 +136,8 @@ void manifest_write_admission(const struct manifest *manifest)
                        "ValidatingWebhookConfiguration", RIGHTS_ADMISSION_CONFIGURATION, NULL);
     struct value *list = value_put(arena, object, "webhooks", value_make(arena, VALUE_LIST));
     for (size_t i = 0; i < kind_count; i++)
-        if (!kinds[i]->is_foreign || is_advised(manifest, kinds[i]))
+        if (!kinds[i]->is_foreign || is_advised(manifest, kinds[i]) ||
+            webhook_judges(manifest->invocation, kinds[i]))
             put_webhook(manifest, list, kinds[i]);
     manifest_end(manifest, object, "");
 }

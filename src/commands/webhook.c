@@ -36,12 +36,22 @@ const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
      .max = UINT16_MAX,
      .doc = "Where admission is served over HTTPS; 0: any free port. On a folder at 127.0.0.1 "
             "only."},
+    {.name = "admit-dnsendpoints",
+     .type = OPTION_FLAG,
+     .doc =
+         "Judge DNSEndpoints in namespaces that are projects, too: deny targets that external-dns "
+         "drops with a log line alone."},
     {.name = "webhook-url",
      .type = OPTION_TEXT,
      .placeholder = "URL",
      .doc = "Where the API server reaches admission, if not through a Service: its host joins "
             "those that the certificate is made for."},
 };
+
+bool webhook_judges(const struct invocation *invocation, const struct kind *kind)
+{
+    return kind->judged_with && option_flag(invocation, kind->judged_with);
+}
 
 struct webhook {
     struct webhook_options options;
@@ -163,14 +173,25 @@ static void open_keeper(struct webhook *webhook, const struct webhook_options *o
 
 // ---- life ---------------------------------------------------------------------------------------
 
+static size_t list_judged(const struct invocation *invocation, const struct kind **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < kind_count; i++)
+        if (!kinds[i]->judged_with || webhook_judges(invocation, kinds[i]))
+            out[count++] = kinds[i];
+    return count;
+}
+
 static struct admission *open_frontend(struct webhook *webhook, struct error *err)
 {
+    const struct kind **judged =
+        arena_new_array(webhook->options.invocation->arena, const struct kind *, kind_count);
     const struct webhook_options *options = &webhook->options;
     const struct admission_options frontend = {
         .address = options->api ? "" : "127.0.0.1",
         .port = (uint16_t)option_int(options->invocation, "webhook-port"),
-        .kinds = kinds,
-        .kind_count = kind_count,
+        .kinds = judged,
+        .kind_count = list_judged(options->invocation, judged),
         .judge = judge,
         .listening = report_port,
         .context = webhook,

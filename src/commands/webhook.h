@@ -11,7 +11,7 @@
 // the engine, where its certificate comes from.
 
 // The first say whose certificates they are, and so which rights it takes.
-enum { WEBHOOK_RIGHTS_OPTION_COUNT = 2, WEBHOOK_OPTION_COUNT = 5 };
+enum { WEBHOOK_RIGHTS_OPTION_COUNT = 2, WEBHOOK_OPTION_COUNT = 6 };
 extern const struct option webhook_options[WEBHOOK_OPTION_COUNT];
 
 struct api;
@@ -27,6 +27,9 @@ struct webhook_options {
     void (*note)(void *context, const struct kube_event *note); // events; may be NULL
     void *context;
 };
+
+// Is admission to judge objects of that kind of others, as an option says (kind.judged_with)?
+bool webhook_judges(const struct invocation *invocation, const struct kind *kind);
 
 struct webhook;
 // Is the frontend wanted? By default in a cluster. Fails (exit 2) where options do not go together.

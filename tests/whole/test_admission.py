@@ -10,13 +10,15 @@ import uuid
 
 import harness
 import pytest
-from harness import LOOPBACK, fetch, free_port, metric, record, wait_until
+import yaml
+from harness import LOOPBACK, fetch, free_port, metric, record, run, wait_until
 
 GROUP = harness.GROUP
 RECORDS = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
 CLASSES = "/validate-dns-homelab-mortenolsen-pro-v1alpha1-dnsclass"
 ZONES = "/validate-kubi-zone-v1alpha1-zone"
 INGRESSES = "/validate-networking-k8s-io-v1-ingress"
+ENDPOINTS = "/validate-externaldns-k8s-io-v1alpha1-dnsendpoint"
 MUTATE = "/mutate-dns-homelab-mortenolsen-pro-v1alpha1-dnsrecord"
 
 
@@ -167,6 +169,73 @@ def test_ingresses_are_warned_of_their_annotations_and_never_denied(door):
                                     "number is at most 255; published records stay"]
     body["metadata"]["annotations"]["pihole.io/target-ip"] = "192.0.2.5"
     assert "warnings" not in ask(door, review(body, kind=kind), INGRESSES)
+
+
+def endpoint_review(kind, *targets, **request):
+    body = {"apiVersion": "externaldns.k8s.io/v1alpha1", "kind": "DNSEndpoint",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"endpoints": [{"dnsName": "www.example.test", "recordType": kind,
+                                    "targets": list(targets)}]}}
+    return review(body, kind={"group": "externaldns.k8s.io", "version": "v1alpha1",
+                              "kind": "DNSEndpoint"}, **request)
+
+
+@pytest.mark.parametrize("kind, good, bad, words", [
+    ("A", ["192.0.2.1"], ["192.0.2.1", "192.0.2.2."], "targets[1]: must not end in a dot"),
+    ("AAAA", ["2001:db8::1"], ["2001:db8::1."], "targets[0]: must not end in a dot"),
+    ("NS", ["ns.example.test"], ["ns.example.test."], "targets[0]: must not end in a dot"),
+    ("PTR", ["a.example.test"], ["a.example.test."], "targets[0]: must not end in a dot"),
+    ("SRV", ["0 0 443 a.example.test."], ["0 0 443 a.example.test"], "must end in a dot"),
+    ("NAPTR", ['1 1 "u" "sip" "" a.example.test.'], ['1 1 "u" "sip" "" a.example.test'],
+     "must end in a dot"),
+    ("CNAME", ["a.example.test"], None, None),
+    ("CNAME", ["a.example.test."], None, None),
+])
+def test_endpoints_that_external_dns_drops_are_denied_where_that_is_asked_for(
+        door, kind, good, bad, words):
+    certificate = door.put("first")
+    door.start("--admit-dnsendpoints")
+    door.connection = door.connect(certificate)
+    assert ask(door, endpoint_review(kind, *good), ENDPOINTS) | {"uid": ""} == {
+        "uid": "", "allowed": True}
+    if not bad:
+        return
+    response = ask(door, endpoint_review(kind, *bad), ENDPOINTS)
+    assert response["allowed"] is False
+    assert words in response["status"]["message"]
+    old = endpoint_review(kind, *bad)["request"]["object"]
+    assert ask(door, endpoint_review(kind, *bad, operation="UPDATE", oldObject=old),
+               ENDPOINTS)["allowed"] is True
+
+
+def test_endpoints_are_not_looked_at_unless_asked_for(open_frontend):
+    reply, _ = send(open_frontend.connection, ENDPOINTS, json.dumps(endpoint_review("A", "a.")))
+    assert reply.status == 404
+
+
+def test_the_webhook_has_a_rule_for_endpoints_where_that_is_asked_for():
+    def webhooks(*words):
+        _, out, _ = run("manifests", "--webhook", "--deployment", "--image", "signpost:1", *words)
+        documents = list(yaml.safe_load_all(out))
+        [found] = [document["webhooks"] for document in documents
+                   if document["kind"] == "ValidatingWebhookConfiguration"]
+        [args] = [document["spec"]["template"]["spec"]["containers"][0]["args"]
+                  for document in documents if document["kind"] == "Deployment"]
+        return {webhook["name"]: webhook for webhook in found}, args
+    name = "dnsendpoint.externaldns.k8s.io"
+    found, args = webhooks()
+    assert name not in found and "--admit-dnsendpoints" not in "".join(args)
+    found, args = webhooks("--admit-dnsendpoints")
+    assert "--admit-dnsendpoints=true" in args
+    assert found[name]["rules"] == [{
+        "apiGroups": ["externaldns.k8s.io"], "apiVersions": ["v1alpha1"],
+        "operations": ["CREATE", "UPDATE"], "resources": ["dnsendpoints"], "scope": "Namespaced"}]
+    assert {"key": f"{GROUP}/project", "operator": "Exists"} in (
+        found[name]["namespaceSelector"]["matchExpressions"])
+    assert found[name]["clientConfig"]["service"]["path"] == ENDPOINTS
+    others = [webhook["namespaceSelector"]["matchExpressions"] for key, webhook in found.items()
+              if key != name]
+    assert all(len(expressions) == 1 for expressions in others)
 
 
 @pytest.mark.parametrize("name, versions", [("HTTPRoute", ["v1"]), ("GRPCRoute", ["v1"]),

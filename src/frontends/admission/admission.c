@@ -59,7 +59,7 @@ static void add_endpoints(struct admission *admission)
 {
     for (size_t i = 0; i < admission->options.kind_count; i++) {
         const struct kind *kind = admission->options.kinds[i];
-        if (!kind->is_foreign || kind->advised)
+        if (!kind->is_foreign || kind->advised || kind->judged_with)
             add_endpoint(admission, "validate", kind, kind);
         if (!kind->is_foreign)
             add_endpoint(admission, "mutate", kind, NULL);

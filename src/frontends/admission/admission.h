@@ -10,7 +10,8 @@
 #include "base/text.h"
 
 // Admission over HTTPS: POST /validate-<group with dashes>-<version>-<kind> for each of our kinds,
-// and for those of others that carry something for us: of that it warns, and never denies.
+// and for those of others that carry something for us: of that it warns, and never denies; or that
+// an option has it judge (kind.judged_with).
 // The peer's /mutate-... paths answer "allowed", so that a configuration that was left over blocks
 // nobody. Every replica serves; nothing is asked of the API server. Connections are closed until a
 // certificate is there.
@@ -19,7 +20,8 @@ struct hostport;
 struct admission_options {
     const char *address; // "" = all
     uint16_t port;
-    const struct kind *const *kinds; // foreign ones are left out, unless they are advised
+    const struct kind *const
+        *kinds; // foreign ones are left out, unless they are advised or judged_with
     size_t kind_count;
     // What other objects say to one whose own content is in order; adds to `findings`. Or NULL.
     void (*judge)(void *context, const struct kind *kind, const struct value *object,

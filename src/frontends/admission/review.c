@@ -115,6 +115,15 @@ static void advise(struct review *review, const struct value *object)
         findings->items[i].level = FINDING_WARNING;
 }
 
+// Of an object of others that somebody wants to be right: what is warned of else is denied.
+static void deny_breaches(struct review *review, const struct value *object)
+{
+    struct findings *findings = &review->findings;
+    review->kind->validate(object, findings);
+    for (size_t i = 0; i < findings->count; i++)
+        findings->items[i].level = FINDING_ERROR;
+}
+
 static void judge_write(struct review *review, bool is_update)
 {
     const struct value *object = map_of(review, "object");
@@ -129,7 +138,11 @@ static void judge_write(struct review *review, bool is_update)
         return;
     if (review->kind->advised)
         advise(review, object);
-    else if (!has_same_spec(object, old))
+    else if (has_same_spec(object, old))
+        return;
+    else if (review->kind->judged_with)
+        deny_breaches(review, object);
+    else
         judge_object(review, object, old);
 }
 
