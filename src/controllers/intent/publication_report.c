@@ -235,16 +235,30 @@ static void count_endpoint(struct report *report, const struct intent_endpoint *
     }
 }
 
+// Proven to be gone from its server, so that nobody has to remember it.
+static bool is_gone(const struct report *report, const struct intent_endpoint *endpoint)
+{
+    for (size_t i = 0; i < endpoint->set_count; i++) {
+        const struct native_claim *claim =
+            publication_find_native(report->reconcile, endpoint, &endpoint->sets[i]);
+        if (!claim || claim->is_wanted || !native_claim_is_settled(claim))
+            return false;
+    }
+    return endpoint->set_count;
+}
+
 // A name that is about to be written ahead is told of when it is.
 static bool is_shown(const struct report *report, const struct intent_endpoint *endpoint)
 {
     if (!report->reconcile->is_wanted)
-        return endpoint->standing;
+        return endpoint->standing && !is_gone(report, endpoint);
     if (!endpoint->set_count)
         return true;
     const struct publication_record *record =
         publication_find_record(report->reconcile, endpoint->record->object);
-    return record && record->was_written;
+    return record && record->was_written &&
+           (endpoint->standing || publication_writes(report->reconcile, endpoint)) &&
+           !is_gone(report, endpoint);
 }
 
 static bool is_listed(const struct report *report, const struct published_name *name)
