@@ -180,6 +180,7 @@ void publication_decide(const struct snapshot *snapshot, void *model, struct dec
         cluster_views_ask(reconcile.context.clusters, reconcile.resolved.cluster_count, out);
     publication_records(&reconcile);
     if (is_over(&reconcile)) {
+        publication_claim_natives(&reconcile);
         publication_report_retained(&reconcile);
         out->finalizer = FINALIZER_REMOVE;
         publication_count_drains(&reconcile);

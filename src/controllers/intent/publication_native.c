@@ -42,7 +42,7 @@ static size_t count_sets(const struct publication_reconcile *reconcile)
     for (size_t i = 0; i < reconcile->context.standing_count; i++)
         count += reconcile->context.standing[i].says.count;
     return count + reconcile->endpoint_count * ENDPOINT_SETS_MAX +
-           reconcile->before.name_count * reconcile->record_count;
+           reconcile->before.name_count * (reconcile->record_count + reconcile->ended_count);
 }
 
 static void add_wanted(struct publication_reconcile *reconcile,
@@ -133,7 +133,7 @@ static void list_natives(struct publication_reconcile *reconcile)
             add_wanted(reconcile, &reconcile->endpoints[i]);
     for (size_t i = 0; i < reconcile->context.standing_count; i++)
         add_standing(reconcile, &reconcile->context.standing[i]);
-    for (size_t i = 0; i < reconcile->record_count; i++)
+    for (size_t i = 0; i < reconcile->record_count + reconcile->ended_count; i++)
         add_remembered(reconcile, &reconcile->records[i]);
     merge_natives(reconcile);
 }
@@ -197,7 +197,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
 
 static bool has_natives(const struct publication_reconcile *reconcile)
 {
-    for (size_t i = 0; i < reconcile->record_count; i++)
+    for (size_t i = 0; i < reconcile->record_count + reconcile->ended_count; i++)
         if (is_native(&reconcile->records[i]))
             return true;
     return false;

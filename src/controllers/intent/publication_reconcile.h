@@ -46,6 +46,9 @@ struct publication_reconcile {
     size_t endpoint_count;
     struct publication_record *records;
     size_t record_count;
+    // Behind them those that are drained since now. Their claims stay until the status forgets
+    // them: without them the next look at the same status would begin anew.
+    size_t ended_count;
     struct native_claim *natives; // by record, name and type
     size_t native_count;
     bool has_drained; // a record is since now:

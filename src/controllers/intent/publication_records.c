@@ -362,6 +362,8 @@ static void count_drain(struct publication_reconcile *reconcile,
 static void drop_drained(struct publication_reconcile *reconcile)
 {
     size_t kept = 0;
+    struct publication_record *ended =
+        arena_new_array(reconcile->arena, struct publication_record, reconcile->record_count + 1);
     for (size_t i = 0; i < reconcile->record_count; i++) {
         const struct publication_record *record = &reconcile->records[i];
         if (!record->is_drained) {
@@ -372,7 +374,10 @@ static void drop_drained(struct publication_reconcile *reconcile)
         take_outcome(reconcile, record);
         reconcile->has_drained = true;
         reconcile->drained = *record;
+        ended[reconcile->ended_count++] = *record;
     }
+    for (size_t i = 0; i < reconcile->ended_count; i++)
+        reconcile->records[kept + i] = ended[i];
     reconcile->record_count = kept;
 }
 
