@@ -257,7 +257,8 @@ static bool is_shown(const struct report *report, const struct intent_endpoint *
     const struct publication_record *record =
         publication_find_record(report->reconcile, endpoint->record->object);
     return record && record->was_written &&
-           (endpoint->standing || publication_writes(report->reconcile, endpoint)) &&
+           (!record->spec || !record->spec->is_native || endpoint->standing ||
+            publication_writes(report->reconcile, endpoint)) &&
            !is_gone(report, endpoint);
 }
 
