@@ -222,7 +222,7 @@ static void after_a_restart_nothing_is_taken_away_before_there_is_an_answer(void
     site.answer = WEB(",'ips':['198.51.100.7']");
     reconcile_site("dig");
     site.answer = NULL;
-    site.decision = (struct decision){0};
+    drop_decision();
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.7 300");
     assert_int_equal(site.writes, 0);

@@ -72,8 +72,17 @@ static inline int open_site(void **state)
     return code;
 }
 
+// Before the next one; the secrets of its backends are its own.
+static inline void drop_decision(void)
+{
+    for (size_t i = 0; i < site.decision.backend_count; i++)
+        secret_unref(site.decision.backends[i].secret);
+    site.decision = (struct decision){0};
+}
+
 static inline int close_site(void **state)
 {
+    drop_decision();
     for (size_t i = 0; i < site.count; i++)
         object_unref(site.objects[i].object);
     free(site.objects);
@@ -294,7 +303,7 @@ static inline void decide_site(const char *name)
         .refused = *site.refused.text ? &site.refused : NULL,
         .is_leading = true,
     };
-    site.decision = (struct decision){0};
+    drop_decision();
     publication_decide(&snapshot, site.model, &site.decision);
     take_claims();
 }

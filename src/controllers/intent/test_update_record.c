@@ -108,7 +108,7 @@ static void decide_record(void)
         .settings = &runtime.settings,
         .refused = *runtime.refused.text ? &runtime.refused : NULL,
     };
-    site.decision = (struct decision){0};
+    drop_decision();
     update_record_decide(&snapshot, site.model, &site.decision);
     must(site.decision.question_count <= COUNT_OF(runtime.questions));
     for (size_t i = 0; i < site.decision.question_count; i++)
