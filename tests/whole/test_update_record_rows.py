@@ -144,4 +144,8 @@ def test_what_is_odd_is_warned_of(provider, parameters, more, words):
 def test_a_row_is_refused(provider, parameters, more):
     code, arguments, err = render(provider, parameters, **more)
     assert (code, arguments) == (1, []), err
-    assert "<stdin>:" in err
+    blamed = [*parameters, *(item["name"] for key in ("extraArgs", "env")
+                             for item in more.get(key, [])),
+              *(key for key in ("image", "version") if key in more)]
+    errors = [line for line in err.splitlines() if ": warning: " not in line]
+    assert any(word in line for word in blamed for line in errors), err
