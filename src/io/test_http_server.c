@@ -793,7 +793,8 @@ static void while_all_are_busy_a_new_one_is_told_so(void **state)
     for (size_t i = 0; i < COUNT_OF(busy); i++) {
         client_open(&busy[i], story);
         client_send(&busy[i], "GET /hold HTTP/1.1\r\n\r\n");
-        wait_ms(story, 2);
+        while (story->held_count <= i)
+            wait_ms(story, 1);
     }
     client_open(&fresh, story);
     client_send(&fresh, "GET /in HTTP/1.1\r\n\r\n");
