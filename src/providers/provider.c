@@ -27,6 +27,19 @@ void provider_refuse_changes(struct job *job, const char *text)
         job->changes[i].outcome = (struct outcome){.error = err};
 }
 
+bool provider_open_none(const struct session_setup *setup, void **session, struct error *err)
+{
+    (void)setup;
+    (void)err;
+    *session = NULL;
+    return true;
+}
+
+void provider_close_none(void *session)
+{
+    (void)session;
+}
+
 void provider_fingerprint_none(const void *session, const struct record_set *set,
                                uint8_t out[FINGERPRINT_OCTETS])
 {

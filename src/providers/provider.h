@@ -219,6 +219,10 @@ bool provider_refuse_key(struct error *err, const char *key);
 
 // For providers that can only be asked. Refuses all changes of a job with that text.
 void provider_refuse_changes(struct job *job, const char *text);
+// The session of a provider that takes all that it knows of a server from the question: there is
+// none (NULL).
+bool provider_open_none(const struct session_setup *setup, void **session, struct error *err);
+void provider_close_none(void *session);
 // The fingerprint of a provider whose server holds no record sets: all contents have the same one.
 void provider_fingerprint_none(const void *session, const struct record_set *set,
                                uint8_t out[FINGERPRINT_OCTETS]);

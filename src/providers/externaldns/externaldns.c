@@ -10,21 +10,6 @@ struct external_dns_exchange {
     struct buffer url;
 };
 
-// ---- session ------------------------------------------------------------------------------------
-
-static bool external_dns_open(const struct session_setup *setup, void **session, struct error *err)
-{
-    (void)setup;
-    (void)err;
-    *session = NULL; // all that is known of a server stands in the question
-    return true;
-}
-
-static void external_dns_close(void *session)
-{
-    (void)session;
-}
-
 // ---- exchange -----------------------------------------------------------------------------------
 
 // The outcome is that of the question alone: one server that is silent does not make the backend
@@ -98,8 +83,8 @@ const struct provider externaldns_provider = {
     .unreachable = "ServerUnreachable",
     .max_changes = 1,
     .questions = questions,
-    .open = external_dns_open,
-    .close = external_dns_close,
+    .open = provider_open_none,
+    .close = provider_close_none,
     .fingerprint = provider_fingerprint_none,
     .begin = external_dns_begin,
     .ask = external_dns_ask,

@@ -18,21 +18,6 @@ struct nameserver_exchange {
     struct buffer query;
 };
 
-// ---- session ------------------------------------------------------------------------------------
-
-static bool nameserver_open(const struct session_setup *setup, void **session, struct error *err)
-{
-    (void)setup;
-    (void)err;
-    *session = NULL; // all that is known of a server stands in the question
-    return true;
-}
-
-static void nameserver_close(void *session)
-{
-    (void)session;
-}
-
 // ---- the end of an exchange ---------------------------------------------------------------------
 
 // The outcome is that of the question alone: one server that is silent does not make the backend
@@ -66,7 +51,7 @@ static bool take_question(struct nameserver_exchange *exchange, struct error *er
     return true;
 }
 
-// A wildcard shows in the answer for a name that does not exist.
+// Below a wildcard a random name is asked for, which no record of its own answers.
 static void choose_name(struct nameserver_exchange *exchange, struct random *random)
 {
     AUTO_BUFFER out = {0};
@@ -82,7 +67,7 @@ static void choose_name(struct nameserver_exchange *exchange, struct random *ran
     exchange->name = text_dup(buffer_text(&out));
 }
 
-// Of anything else that comes over UDP nothing counts.
+// Anything else that comes over UDP is passed over.
 static bool is_reply(const void *at, struct text octets)
 {
     struct message message;
@@ -197,8 +182,8 @@ const struct provider nameserver_provider = {
     .unreachable = "ServerUnreachable",
     .max_changes = 1,
     .questions = questions,
-    .open = nameserver_open,
-    .close = nameserver_close,
+    .open = provider_open_none,
+    .close = provider_close_none,
     .fingerprint = provider_fingerprint_none,
     .begin = nameserver_begin,
     .ask = nameserver_ask,
