@@ -212,7 +212,8 @@ static int wait_for_holder(struct apply *apply)
 
 // ---- from beginning to end ----------------------------------------------------------------------
 
-// No exchange reports what stands in objects: a look shows it.
+// Objects are written without a report of an exchange, so a second plan shows which are done: those
+// that it does not have any more.
 static bool look_at_written(struct apply *apply, struct error *err)
 {
     bool is_any = false;

@@ -37,7 +37,7 @@ struct proposal_change {
     const char *name; // owner name
     struct record_set set;
     const struct proposal_zone *zone; // in place of class, server and set; or NULL
-    // No exchange of ours carries it out, but an object of ours, which others read.
+    // We write an object that asks for it; whoever reads that object carries it out.
     bool is_written;
     const char *replaces;    // what it overwrites that is not ours, for people; or NULL
     const struct kind *kind; // of the object for which it is; NULL: nobody wants it any more
@@ -86,7 +86,7 @@ struct proposal {
 
 void proposal_done(struct proposal *proposal);
 void proposal_add(struct proposal *proposal, const struct engine_change *change);
-// The same of what others carry out who read an object of ours.
+// Adds a change that somebody else carries out when he reads an object that we write (is_written).
 void proposal_add_written(struct proposal *proposal, const struct engine_change *change);
 // The texts of `zone` live as long as the proposal's arena.
 void proposal_add_zone(struct proposal *proposal, enum engine_act act,

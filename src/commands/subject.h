@@ -41,8 +41,8 @@ struct service {
     void (*free)(void *service);  // after the engine; accepts NULL
 };
 
-// What a dry run shows of what a subject would serve itself, beside changes at backends. make,
-// free, look and report_preview are there, the others may be NULL.
+// Changes that a dry run shows for a subject beside those at backends, such as zones that it would
+// serve. take_gone, take_object and leaves_out may be NULL.
 struct preview {
     // Reads what the options name, and points the settings there. NULL: err says why.
     void *(*make)(struct setup *setup, struct error *err);
@@ -70,7 +70,8 @@ struct manifest_judge {
     void (*judge)(void *judge); // once all are there: reports what is wrong or odd
 };
 
-// What a subject's controllers would write for the objects of manifests, where nothing stands yet.
+// `signpost render`: the objects that a subject's controllers would make from manifests in an empty
+// cluster.
 struct manifest_renderer {
     void *(*make)(const struct invocation *invocation, struct report *report);
     void (*free)(void *renderer);
@@ -78,7 +79,7 @@ struct manifest_renderer {
     // A good document of such a kind; `path` is borrowed.
     void (*put)(void *renderer, const struct document *document, const char *path);
     // Once all are there: appends what would be written as YAML, and reports what is in the way.
-    // Returns how many objects it was looked for.
+    // Returns how many of the manifests ask for such objects.
     size_t (*render)(void *renderer, struct buffer *out);
 };
 

@@ -83,7 +83,7 @@ static void backend_close_session(struct backend *backend)
 // Where nobody has led yet, nothing is ours.
 #define UNKNOWN_OWNER "?"
 
-// In a dry run none has been drawn where nobody ran yet.
+// A dry run draws no owner id where nobody has led yet, and goes on with a stand-in.
 const char *engine_owner_id(const struct engine *engine)
 {
     const char *owner_id = engine->options.store ? store_owner_id(engine->options.store) : NULL;

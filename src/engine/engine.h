@@ -197,8 +197,8 @@ struct engine_plan_calls {
     void *context;
 };
 // Reports every change of a dry run that rests, or whose time is over, in the order in which they
-// would be sent; a change that waits for another one comes after it. Then the
-// writes of objects, in their order; one object may be written more than once.
+// would be sent; a change that waits for another one comes after it. Then the writes of objects, in
+// their order; one object may be written more than once.
 void engine_plan(const struct engine *engine, const struct engine_plan_calls *calls);
 // A zone that would be served. Borrowed until the call returns.
 struct engine_zone {

@@ -491,7 +491,8 @@ void dry_run_claim(struct dry_run *run, uint32_t claim, bool may_stand);
 void dry_run_add(struct dry_run *run, const struct engine_change *change);
 // An object of the decision of the key, which is being written.
 void dry_run_write(struct engine *engine, uint32_t key, const struct object_want *want);
-// Has it made an object of that key's? What may stand at a backend since then does not stand there.
+// Has it made an object for that key? A claim that then says that its record set may stand at the
+// backend says so of what a dry run has not sent.
 bool dry_run_has_made(const struct dry_run *run, uint32_t key);
 // Remembers the obstacle and the zone of the key's last decision.
 void dry_run_remember(struct dry_run *run, uint32_t key, const struct decision *decision);

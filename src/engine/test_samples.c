@@ -105,7 +105,7 @@ static void a_decision_counts_when_its_report_is_sent(void **state)
     struct decision decision = {.programmed_ms = 1500};
     decision_add_sample(&decision, &pods, "old", 1);
     decision_add_sample(&decision, &errors, NULL, 1);
-    autofree struct report *report = report_new(&decision);
+    CLEANUP(report) struct report *report = report_new(&decision);
     assert_metrics(rig, "made_up_errors_total 0\n");
     report_send(&rig->engine, 0, report, NULL);
     assert_metrics(rig, "made_up_errors_total 1\n");
@@ -124,7 +124,7 @@ static void times_add_up_with_how_many_there_were(void **state)
                         "made_up_drain_seconds_sum 0\nmade_up_drain_seconds_count 0\n");
     buffer_done(&rig->text);
     decision_add_sample(&decision, &drains, NULL, 90);
-    autofree struct report *report = report_new(&decision);
+    CLEANUP(report) struct report *report = report_new(&decision);
     report_send(&rig->engine, 0, report, NULL);
     samples_count(&rig->engine, 1,
                   &(struct decision_sample){.metric = &drains, .value = 40, .times = 2});

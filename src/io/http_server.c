@@ -90,7 +90,7 @@ static bool waits_for_client(const struct http_exchange *exchange)
     return exchange->phase <= PHASE_BODY;
 }
 
-// Its last page is written, or nearly.
+// Has it been refused, so that it only waits for the client to read that?
 static bool is_leaving(const struct http_exchange *exchange)
 {
     return exchange->phase == PHASE_REJECTED || exchange->phase == PHASE_LINGERS;

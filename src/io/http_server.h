@@ -13,9 +13,9 @@
 // HTTP/1.1 server on libevent's evhttp, with the caps that evhttp lacks: 16 KiB of head, a body
 // limit, 10 s for a complete head and 30 s for a complete body (both configurable), at most
 // max_connections, at most max_held_octets of requests, TCP_NODELAY. One handler gets every
-// complete request. Of too many connections that one goes whose client has been waited for longest:
-// between two requests without a word, else with 503, for which as many connections are there
-// besides.
+// complete request. Of too many connections the one goes whose client has been waited for longest:
+// it is closed if it is between two requests, and refused with 503 otherwise. At most
+// max_connections more are kept until their clients have read that.
 
 struct http_exchange; // one request waiting for its reply
 

@@ -427,3 +427,9 @@ uint64_t object_name_hash(struct text namespace_, struct text name)
                          hash_octets(name.at, name.len)};
     return hash_octets(mixed, sizeof mixed);
 }
+
+bool object_ref_key_equal(const struct object_ref_key *a, const struct object_ref_key *b)
+{
+    return a->kind == b->kind && text_equal(a->name, b->name) &&
+           text_equal(a->namespace_, b->namespace_);
+}

@@ -77,3 +77,4 @@ struct object_ref_key {
     struct text namespace_;
     struct text name;
 };
+bool object_ref_key_equal(const struct object_ref_key *a, const struct object_ref_key *b);

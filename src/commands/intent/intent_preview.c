@@ -132,14 +132,6 @@ static const struct endpoint *find_set(const struct dnsendpoint *endpoint,
     return NULL;
 }
 
-static bool is_same_set(const struct endpoint *a, const struct endpoint *b)
-{
-    bool is_same = a->ttl_s == b->ttl_s && a->target_count == b->target_count;
-    for (size_t i = 0; is_same && i < a->target_count; i++)
-        is_same = text_equal(a->targets[i], b->targets[i]);
-    return is_same;
-}
-
 static void add(const struct reporting *reporting, enum engine_act act, const struct endpoint *set)
 {
     struct record_set made = {.domain = set->dns_name,
@@ -163,7 +155,7 @@ static void report_sets(const struct reporting *reporting)
     for (size_t i = 0; i < reporting->after.count; i++) {
         const struct endpoint *set = &reporting->after.endpoints[i];
         const struct endpoint *was = find_set(&reporting->before, set);
-        if (!was || !is_same_set(was, set))
+        if (!was || !endpoint_is_same(was, set))
             add(reporting, was ? ENGINE_UPDATE : ENGINE_CREATE, set);
     }
     for (size_t i = 0; i < reporting->before.count; i++)

@@ -56,7 +56,7 @@ static bool takes(const struct kind *kind)
 
 // ---- objects ------------------------------------------------------------------------------------
 
-// As the store would have it.
+// Gives the shared model the object as a store would hold it.
 static void renew_object(const struct intent_renderer *renderer, struct rendered *rendered)
 {
     struct object *object = object_new(rendered->kind, NULL, rendered->tree);
@@ -156,7 +156,7 @@ static void write_object(struct arena *arena, const struct object_want *want, st
 
 // ---- what is in the way -------------------------------------------------------------------------
 
-// What only a cluster or an operator can say is no fault of the manifests.
+// A name without an address may be complete in a cluster, so that it is no error here.
 static enum report_level level_of(struct text state)
 {
     bool is_pending = text_is(state, dnspublication_name_states[NAME_ADDRESS_PENDING]);
@@ -187,7 +187,7 @@ static void report_condition(const struct intent_renderer *renderer,
                TEXT_ARGS(message));
 }
 
-// Why nothing is published: as somebody wants it, or for a mistake.
+// A publication may publish nothing because somebody wants it so, which is no error.
 static enum report_level level_of_reason(struct text reason)
 {
     static const enum reason harmless[] = {REASON_NOT_INSTANTIATED, REASON_NO_PROVIDER,

@@ -126,7 +126,8 @@ static bool is_number(struct text label)
     return text_to_int64(label, &number);
 }
 
-// As a server takes it; one that is neither an address nor a host name is left out.
+// Adds a target in the form that servers take; text that is neither an address nor a host name is
+// left out.
 static void add_target(struct targets *targets, struct text target)
 {
     struct error err;
@@ -305,7 +306,7 @@ static bool is_held_on(const struct intent_endpoint *endpoint, const struct targ
     return !targets->count && annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at;
 }
 
-// The others stand all the same.
+// The other targets of the name are published all the same.
 static void note_invalid_target(const struct targets *targets, struct intent_endpoint *endpoint)
 {
     AUTO_BUFFER shown = {0};
@@ -499,7 +500,7 @@ static struct value *annotations_of(const struct endpoint_context *context,
     return map;
 }
 
-// Those that an endpoint has at times.
+// Annotations that a DNSEndpoint loses again when their cause is over.
 static const char *const passing_annotations[] = {HELD_ANNOTATION, INTENT_SHARE_ANNOTATION};
 
 static bool is_past(const struct value *annotations, const struct intent_endpoint *endpoint,
@@ -526,16 +527,9 @@ struct value *endpoint_tree(const struct endpoint_context *context,
     return tree;
 }
 
-static bool is_same_set(const struct endpoint *a, const struct endpoint *b)
+static bool is_same_set(const struct endpoint *wanted, const struct endpoint *seen)
 {
-    if (!text_equal(a->dns_name, b->dns_name) || !text_equal(a->type, b->type) ||
-        a->ttl_s != b->ttl_s || a->target_count != b->target_count || b->set_identifier.len ||
-        b->property_count)
-        return false;
-    for (size_t i = 0; i < a->target_count; i++)
-        if (!text_equal(a->targets[i], b->targets[i]))
-            return false;
-    return true;
+    return endpoint_is_same(wanted, seen) && !seen->set_identifier.len && !seen->property_count;
 }
 
 static bool has_annotations(const struct endpoint_context *context,

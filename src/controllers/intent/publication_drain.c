@@ -43,17 +43,12 @@ static void go_on(struct drain *drain, enum reason reason, const char *message)
     drain->record->message = message;
 }
 
-// What was never there stays nowhere.
+// Ends the drain with the names left at the provider; without a name it is an ordinary end.
 static void retain_names(struct drain *drain, const char *why)
 {
     bool is_empty = !drain->record->written.name_count;
     end_drain(drain, is_empty ? REASON_DRAINED : REASON_RECORDS_RETAINED,
               is_empty ? "there is no name" : why);
-}
-
-static bool is_dry_run(const struct drain *drain)
-{
-    return update_record_bool(drain->spec, PARAMETER_DRY_RUN, false);
 }
 
 static void let_stay(struct drain *drain)
@@ -63,7 +58,7 @@ static void let_stay(struct drain *drain)
                  " lets them stay");
 }
 
-// Who was to remove the names has done so, as far as he can tell.
+// Ends the drain when name servers agree with whoever says that the names are removed.
 static void verify_drain(struct drain *drain, enum reason reason, const char *message)
 {
     const char *doubt = publication_verify_gone(drain->reconcile, drain->record);
@@ -76,13 +71,14 @@ static void verify_drain(struct drain *drain, enum reason reason, const char *me
               arena_printf(drain->reconcile->arena, "%s, but %s", message, doubt));
 }
 
-// Nobody has carried anything to the provider. That external-dns has not is known once its
-// controller has seen that no DNSEndpoint is left.
+// Did nobody carry names to the provider? For external-dns that is known once its controller has
+// seen that no DNSEndpoint is left.
 static bool was_never_carried(const struct drain *drain)
 {
     enum reason reason = reason_of(drain, "DeploymentAvailable");
     return !drain->record->written.is_carried &&
-           (is_dry_run(drain) || !drain->status->deployment.len || reason == REASON_NOT_A_CLUSTER);
+           (update_record_is_dry_run(drain->spec) || !drain->status->deployment.len ||
+            reason == REASON_NOT_A_CLUSTER);
 }
 
 static int64_t interval_s(const struct drain *drain)
@@ -115,7 +111,8 @@ static void assume_drain(struct drain *drain, const struct condition *available)
                        shown_name(drain)));
 }
 
-// A synchronization with the names of before removes none of them.
+// A synchronization that still read the DNSEndpoints removed none of their names, so it is no
+// proof.
 static void count_sync(struct drain *drain)
 {
     struct published_record *written = &drain->record->written;
@@ -171,7 +168,7 @@ static void prove_drain(struct drain *drain)
         end_drain(drain, REASON_DRAINED, "nobody has carried the names to the provider");
     else if (update_record_keeps_names(drain->spec))
         retain_names(drain, "its policy removes nothing");
-    else if (is_dry_run(drain))
+    else if (update_record_is_dry_run(drain->spec))
         retain_names(drain, "they were written before dry-run was set, and a dry run removes "
                             "nothing");
     else if (drain->spec->is_native)
@@ -238,7 +235,7 @@ void publication_drain(struct publication_reconcile *reconcile, struct publicati
     struct drain drain = {
         .reconcile = reconcile, .record = record, .spec = record->spec, .status = record->status};
     struct published_record *written = &record->written;
-    bool was_draining = written->draining_since_s;
+    bool was_draining = written->draining_since_s != 0;
     if (record->endpoints && reconcile->has_endpoints) {
         drain_endpoints(&drain);
         return;

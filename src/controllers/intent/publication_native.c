@@ -25,15 +25,10 @@ static bool is_native(const struct publication_record *record)
     return record && record->spec && record->spec->is_native;
 }
 
-static bool is_dry_run(const struct publication_record *record)
-{
-    return update_record_bool(record->spec, PARAMETER_DRY_RUN, false);
-}
-
 // Does nobody remove what stands at the provider?
 static bool keeps_names(const struct publication_record *record)
 {
-    return update_record_keeps_names(record->spec) || is_dry_run(record);
+    return update_record_keeps_names(record->spec) || update_record_is_dry_run(record->spec);
 }
 
 static size_t count_sets(const struct publication_reconcile *reconcile)
@@ -76,7 +71,7 @@ static void add_standing(struct publication_reconcile *reconcile,
                                   .is_standing = true};
 }
 
-// Somebody else has removed its DNSEndpoint, such as the end of the namespace.
+// Adds names of which somebody else has removed the DNSEndpoint, such as the end of the namespace.
 static void add_remembered(struct publication_reconcile *reconcile,
                            const struct publication_record *record)
 {
@@ -146,7 +141,7 @@ static struct text subdomain_of(struct text name, struct text zone)
     return name.len > zone.len ? (struct text){name.at, name.len - zone.len - 1} : TEXT("@");
 }
 
-// NATIVE_ZONES_MAX: no zone of the record has the name.
+// The number of the record's zone that has the name; NATIVE_ZONES_MAX: none has it.
 static size_t zone_of(struct arena *arena, const struct native_claim *native, struct text *zone)
 {
     struct native_zones zones;
@@ -181,8 +176,8 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
                   : is_known        ? CLAIM_REMOVE
                                     : CLAIM_KEEP,
         .shares = native->is_shared,
-        .is_suspended =
-            is_dry_run(record) || record->status->deployment.len, // its external-dns still runs
+        .is_suspended = update_record_is_dry_run(record->spec) ||
+                        record->status->deployment.len, // its external-dns still runs
         .may_stand = true,
         .set = {.type = type,
                 .domain = zone,

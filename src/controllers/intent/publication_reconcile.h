@@ -46,8 +46,8 @@ struct publication_reconcile {
     size_t endpoint_count;
     struct publication_record *records;
     size_t record_count;
-    // Behind them those that are drained since now. Their claims stay until the status forgets
-    // them: without them the next look at the same status would begin anew.
+    // Behind those stand the records whose drain has ended in this reconciliation. Their claims
+    // stay until the status has forgotten them, so that the same status gives the same decision.
     size_t ended_count;
     struct native_claim *natives; // by record, name and type
     size_t native_count;
@@ -73,8 +73,8 @@ struct publication_record *publication_record_of(const struct publication_reconc
 // "a.example.org, b.example.org and 7 more" (arena).
 const char *publication_list_names(struct arena *arena, const struct published_record *written);
 
-// How far the names of a record that is not used any more are from being gone
-// (publication_drain.c): fills in reason, message, is_drained and the proof so far.
+// Judges whether the names of a record that is not used any more are gone (publication_drain.c):
+// fills in reason, message, is_drained and the proof so far.
 void publication_drain(struct publication_reconcile *reconcile, struct publication_record *record);
 // Have names been carried to its provider, and does nobody carry them now who could remove them?
 // Their DNSEndpoints stay, so that they are removed when somebody can.
@@ -116,7 +116,9 @@ bool publication_is_known(const struct publication_reconcile *reconcile);
 // Is the endpoint to stand as a DNSEndpoint?
 bool publication_writes(const struct publication_reconcile *reconcile,
                         const struct intent_endpoint *endpoint);
-// Asks the record's name servers for the name (publication_verify.c). It is Verified when all
+// May more questions be asked of name servers in this decision (publication_verify.c)?
+bool publication_may_verify(const struct publication_reconcile *reconcile);
+// Asks the record's name servers for the name, if that may be. It is Verified when all
 // answer with its targets, or, if may_have_more, with these among others; the reason why not is
 // given when that takes longer than the record allows.
 void publication_verify_name(struct publication_reconcile *reconcile,

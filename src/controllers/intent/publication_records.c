@@ -52,7 +52,8 @@ static bool has_condition(const struct update_record_status *status, const char 
     return found && found->status == wanted;
 }
 
-// One that is deleted stays as long as somebody lists it, if our finalizer keeps it.
+// A record that is deleted goes on being used while our finalizer keeps it, unless its namespace
+// ends.
 static bool is_going(struct publication_reconcile *reconcile, const struct object *record)
 {
     return (record->deleted_s && !record->has_finalizer) ||
@@ -180,7 +181,8 @@ static void add_standing_names(struct name_list *list, struct name_list *targets
     }
 }
 
-// The status of before has them also when what followed on it was not written.
+// Collects what may stand at the provider from the last status, too: the DNSEndpoints that it
+// announced may not have been written.
 static void collect_names(struct publication_reconcile *reconcile,
                           struct publication_record *record)
 {
@@ -204,17 +206,12 @@ static void collect_names(struct publication_reconcile *reconcile,
 
 // ---- use ----------------------------------------------------------------------------------------
 
-static bool is_dry_run(const struct publication_record *record)
-{
-    return update_record_bool(record->spec, PARAMETER_DRY_RUN, false);
-}
-
-// Somebody is to carry the names, or does so already.
+// Is somebody there who carries the names to the provider, or is about to?
 static bool has_carrier(const struct publication_record *record)
 {
     const struct condition *available =
         record->object ? conditions_find(&record->status->conditions, "DeploymentAvailable") : NULL;
-    if (!record->object || is_dry_run(record))
+    if (!record->object || update_record_is_dry_run(record->spec))
         return false;
     return record->spec->is_native || (record->status->deployment.len && available &&
                                        available->reason != REASON_NOT_A_CLUSTER);
@@ -268,7 +265,7 @@ static bool is_published_again(const struct publication_reconcile *reconcile,
     return false;
 }
 
-// Names that are published again are nobody's leavings.
+// Names that are published again are not retained any more.
 static void list_retained(struct publication_reconcile *reconcile)
 {
     const struct dnspublication_status *before = &reconcile->before;
@@ -287,7 +284,7 @@ static void list_retained(struct publication_reconcile *reconcile)
     }
 }
 
-// Whoever has removed the names that he owns has removed those as well.
+// The external-dns that has removed its names has removed the retained ones with them.
 static void forget_retained(struct publication_reconcile *reconcile,
                             const struct publication_record *record)
 {
@@ -381,7 +378,7 @@ static void drop_drained(struct publication_reconcile *reconcile)
     reconcile->record_count = kept;
 }
 
-// Of a record that is used on, whose filter has changed.
+// Retains names of a record that is still used, but whose domain-filter leaves them out by now.
 static void retain_left_out(struct publication_reconcile *reconcile,
                             const struct publication_record *record)
 {

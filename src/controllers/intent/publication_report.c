@@ -115,7 +115,7 @@ static enum published_name_state state_of(const struct report *report,
     return is_synced(endpoint, before) ? NAME_SYNCED : NAME_READ;
 }
 
-// Whoever shows the name shows all of these.
+// Sets the name's targets to those of all clusters, as a name server answers with all of them.
 static void collect_targets(const struct publication_reconcile *reconcile,
                             const struct intent_endpoint *endpoint, struct published_name *name)
 {
@@ -138,7 +138,7 @@ static void collect_targets(const struct publication_reconcile *reconcile,
     name->target_count = count ? endpoint_sort_targets(targets, count) : 0;
 }
 
-// The status shows the first of them.
+// Are the targets as before? The status shows the first of them alone.
 static bool is_same(const struct published_name *name, const struct published_name *before)
 {
     size_t count = name->target_count < DNSPUBLICATION_TARGETS_MAX ? name->target_count
@@ -165,6 +165,8 @@ static void verify(struct report *report, const struct intent_endpoint *endpoint
         name->state = NAME_VERIFIED;
         return;
     }
+    if (!publication_may_verify(reconcile)) // looking for the targets of all names takes long
+        return;
     struct published_name shown = *name;
     collect_targets(reconcile, endpoint, &shown);
     publication_verify_name(report->reconcile, record, &shown,
@@ -174,7 +176,7 @@ static void verify(struct report *report, const struct intent_endpoint *endpoint
     name->message = shown.message;
 }
 
-// Of a name that no object holds nobody remembers it.
+// Since when the name has its state. Of names that no object holds that is not remembered (0).
 static int64_t since_of(const struct report *report, const struct published_name *name,
                         const struct published_name *before)
 {

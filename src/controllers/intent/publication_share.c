@@ -18,7 +18,7 @@ static bool is_own(const struct publication_reconcile *reconcile, struct text pu
     return text_is(publication, own);
 }
 
-// Of another publication that goes on to publish it.
+// Is the DNSEndpoint one of another publication, whose names are still to be published?
 static bool is_of_others(const struct publication_reconcile *reconcile,
                          const struct dnsendpoint *endpoint)
 {

@@ -17,9 +17,8 @@ struct check {
     const struct publication_record *record;
     int64_t since_s; // what is answered from then on counts
     bool is_overdue;
-    bool is_unasked; // a server has not answered since
-    const char *server;
-    const struct answer_view *answer; // of that server
+    const char *server;               // that is asked
+    const struct answer_view *answer; // of that server; NULL: none yet
 };
 
 // ---- questions ----------------------------------------------------------------------------------
@@ -44,29 +43,28 @@ static struct check open_check(struct publication_reconcile *reconcile,
     return check;
 }
 
-static void ask(struct check *check, const char *server, struct text name, struct text type)
+static void ask(struct check *check, struct text name, struct text type)
 {
     struct publication_reconcile *reconcile = check->reconcile;
     struct value *about = value_make(reconcile->arena, VALUE_MAP);
     const char *backend = verify_backend_name(reconcile->arena, check->record->written.namespace_,
                                               check->record->written.name);
     int64_t good_ms = good_for_ms(check);
-    value_put_text(reconcile->arena, about, "address", server);
+    value_put_text(reconcile->arena, about, "address", check->server);
     value_set(about, TEXT("name"), value_make_text(reconcile->arena, name));
     value_set(about, TEXT("type"), value_make_text(reconcile->arena, type));
     *decision_add_question(reconcile->out, reconcile->arena) = (struct question){
         .backend = backend, .name = "answers", .about = about, .good_for_ms = good_ms};
     decision_wake_at(reconcile->out, reconcile->in->now_ms + good_ms);
     reconcile->verify_questions++;
-    check->server = server;
     check->answer = snapshot_answer(reconcile->in, backend, "answers", about);
     if (check->answer && check->answer->answered_ms < check->since_s * SECOND_MS)
         check->answer = NULL;
 }
 
-static bool is_spent(const struct publication_reconcile *reconcile)
+bool publication_may_verify(const struct publication_reconcile *reconcile)
 {
-    return reconcile->verify_questions >= QUESTIONS_MAX;
+    return reconcile->verify_questions < QUESTIONS_MAX;
 }
 
 // ---- answers ------------------------------------------------------------------------------------
@@ -142,7 +140,7 @@ static bool is_verified(struct check *check, const struct published_name *name, 
     enum record_type type;
     if (!record_type_parse(name->type, &type))
         return false;
-    ask(check, check->server, name->name, name->type);
+    ask(check, name->name, name->type);
     *reason = doubt(check, message);
     if (*reason)
         return false;
@@ -162,7 +160,7 @@ void publication_verify_name(struct publication_reconcile *reconcile,
     enum reason reason = REASON_NONE;
     const char *message = NULL;
     const char *const *servers = verify_servers(reconcile->arena, record->spec, &count);
-    if (!count || is_spent(reconcile))
+    if (!count)
         return;
     struct check check = open_check(reconcile, record, name->since_s);
     bool is_good = true;
@@ -207,11 +205,11 @@ static bool has_target_of(struct arena *arena, const struct published_record *wr
     return false;
 }
 
-// Servers that say nothing of it until the time is over do not count.
+// A server that gives no usable answer counts no more when the record's time is over.
 static bool is_gone(struct check *check, struct text name, enum record_type type,
                     const char **message)
 {
-    ask(check, check->server, name, text_of(record_type_name(type)));
+    ask(check, name, text_of(record_type_name(type)));
     if (doubt(check, message))
         return check->is_overdue;
     if (!is_ours(check, type))
@@ -221,7 +219,7 @@ static bool is_gone(struct check *check, struct text name, enum record_type type
     return false;
 }
 
-// Who publishes it now answers for it.
+// Does somebody publish the name by now, so that its answers are his?
 static bool is_taken(const struct check *check, struct text name)
 {
     const struct publication_reconcile *reconcile = check->reconcile;
@@ -261,7 +259,7 @@ const char *publication_verify_gone(struct publication_reconcile *reconcile,
     struct check check = open_check(reconcile, record, written->draining_since_s);
     struct text *names = arena_new_array(reconcile->arena, struct text, written->name_count + 1);
     for (size_t i = 0; i < written->name_count; i++)
-        if (is_spent(reconcile) ||
+        if (!publication_may_verify(reconcile) ||
             !name_is_gone(&check, written->names[i], servers, count, &message))
             names[kept++] = written->names[i];
     written->names = names;

@@ -238,10 +238,8 @@ static bool is_pinned(const struct update_record_reconcile *reconcile)
 {
     const struct external_dns_pinned *there = &reconcile->record.pinned;
     const struct external_dns_pinned *wanted = &reconcile->pinned;
-    return reconcile->record.has_pinned && text_equal(there->owner_id, wanted->owner_id) &&
-           text_equal(there->txt_prefix, wanted->txt_prefix) &&
-           text_equal(there->annotation_prefix, wanted->annotation_prefix) &&
-           text_equal(there->place, wanted->place) && there->is_native == wanted->is_native &&
+    return reconcile->record.has_pinned && update_record_is_same_place(there, wanted) &&
+           there->is_native == wanted->is_native &&
            (!wanted->is_native || text_equal(there->signer, wanted->signer));
 }
 

@@ -101,7 +101,8 @@ static struct external_dns_pinned standing_pinned(const struct update_record_rec
     return there;
 }
 
-static bool is_same_place(const struct external_dns_pinned *a, const struct external_dns_pinned *b)
+bool update_record_is_same_place(const struct external_dns_pinned *a,
+                                 const struct external_dns_pinned *b)
 {
     return text_equal(a->owner_id, b->owner_id) && text_equal(a->txt_prefix, b->txt_prefix) &&
            text_equal(a->annotation_prefix, b->annotation_prefix) && text_equal(a->place, b->place);
@@ -128,7 +129,8 @@ static bool choose_pinned(struct update_record_reconcile *reconcile)
     asked.signer = external_dns_signer(reconcile->arena, record);
     struct external_dns_pinned there = standing_pinned(reconcile, &asked);
     bool is_free = !reconcile->may_stand && !reconcile->seen[EXTERNAL_DNS_DEPLOYMENT];
-    bool is_changed = record->has_pinned && !is_free && !is_same_place(&asked, &there);
+    bool is_changed =
+        record->has_pinned && !is_free && !update_record_is_same_place(&asked, &there);
     if (record->has_pinned && is_external_dns_draining(reconcile, &there))
         asked.is_native = false;
     reconcile->pinned = is_changed ? there : asked;

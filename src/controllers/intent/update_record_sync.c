@@ -4,6 +4,7 @@
 #include "base/labels.h"
 #include "controllers/intent/update_record_reconcile.h"
 #include "kinds/dnsendpoint/dnsendpoint_kind.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
 // What the external-dns that runs says of its synchronizations, asked of its pod.
 
@@ -279,7 +280,7 @@ static bool is_lagging(const struct update_record_reconcile *reconcile)
            value_int_at(value, "sourceEndpoints", 0) < (int64_t)reconcile->sync.wanted_endpoints;
 }
 
-// Flags by which it makes more of the DNSEndpoints than stands there.
+// Does external-dns add endpoints of its own to those that it reads?
 static bool makes_more(const struct update_record *record)
 {
     for (size_t i = 0; i < record->extra_arg_count; i++)
@@ -314,7 +315,7 @@ struct condition update_record_synced(const struct update_record_reconcile *reco
     if (is_lagging(reconcile))
         return make_condition(CONDITION_FALSE, REASON_SOURCE_LAGGING,
                               "external-dns has not read all names yet");
-    if (update_record_bool(&reconcile->record, PARAMETER_DRY_RUN, false))
+    if (update_record_is_dry_run(&reconcile->record))
         return make_condition(CONDITION_TRUE, REASON_DRY_RUN,
                               "external-dns only logs what it would write");
     return make_condition(CONDITION_TRUE, REASON_SYNCED,

@@ -5,8 +5,7 @@
 
 enum { DNS_PORT = 53, IN_FLIGHT_MAX = 8, RETRY_BASE_MS = 1000, RETRY_MAX_MS = 60000 };
 
-// Those that are no address are refused where records are checked, but a host of rfc2136 may be a
-// name.
+// An rfc2136-host may be a host name, which is left out; elsewhere the record's check refuses one.
 static bool add_server(struct arena *arena, struct text text, const char **out)
 {
     struct hostport server;

@@ -10,8 +10,8 @@
 #include "base/text.h"
 
 // Admission over HTTPS: POST /validate-<group with dashes>-<version>-<kind> for each of our kinds,
-// and for those of others that carry something for us: of that it warns, and never denies; or that
-// an option has it judge (kind.judged_with).
+// and for kinds of others. Of what those carry for us it warns, and never denies (kind.advised);
+// kinds that an option has it judge it denies as our own (kind.judged_with).
 // The peer's /mutate-... paths answer "allowed", so that a configuration that was left over blocks
 // nobody. Every replica serves; nothing is asked of the API server. Connections are closed until a
 // certificate is there.

@@ -115,7 +115,7 @@ static void advise(struct review *review, const struct value *object)
         findings->items[i].level = FINDING_WARNING;
 }
 
-// Of an object of others that somebody wants to be right: what is warned of else is denied.
+// Denies what the check of a foreign kind only warns of elsewhere, as an option asks for that.
 static void deny_breaches(struct review *review, const struct value *object)
 {
     struct findings *findings = &review->findings;

@@ -328,7 +328,7 @@ static const char *bare_text(const struct finding *finding)
     return text + strspn(text, ": ");
 }
 
-// What the body's reading refused, the object's check may find once more.
+// Has the reading of the body refused that place already? The object's check may find it again.
 static bool is_reported(const struct body_faults *faults, size_t count, const char *pointer)
 {
     for (size_t i = 0; i < count; i++)

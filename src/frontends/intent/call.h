@@ -11,9 +11,9 @@
 enum { CALL_WRITES_MAX = 3, CALL_DEADLINE_MS = 20000, CALL_TRIES_MAX = 5 };
 
 enum call_turn {
-    CALL_DECIDES, // it has written nothing
-    CALL_WAITS,   // another one writes an object that it wants to write
-    CALL_WRITES,
+    CALL_DECIDES, // its writes are not worked out yet
+    CALL_WAITS,   // for another call, which writes an object that it wants to write
+    CALL_WRITES,  // its objects: no other call does
 };
 
 struct call_write {

@@ -413,7 +413,8 @@ static void build_item(struct item_change *change)
     take_secrets(change);
 }
 
-// What the body's reading found, with what the kind says of the rest: all faults at once.
+// Answers with the faults that the body's reading found and those that the kind's check finds in
+// the rest, all at once.
 static void answer_faulty_body(struct item_change *change)
 {
     struct call *call = change->call;

@@ -19,7 +19,8 @@ static bool is_below(const char *path, const char *place)
     return !strncmp(path, place, len) && (!path[len] || path[len] == '.' || path[len] == '[');
 }
 
-// Of an entry of a list only what stands in it counts, and that the list is full.
+// Keeps the findings that an entry of a list is to blame for: those in it, and that the list is
+// full.
 static void keep_own(const struct check_item *item, struct findings *findings)
 {
     size_t kept = 0;

@@ -26,17 +26,11 @@ static void call_serve(struct call *call);
 
 // ---- one writer of an object at a time ----------------------------------------------------------
 
-static bool is_same_object(const struct object_ref_key *a, const struct object_ref_key *b)
-{
-    return a->kind == b->kind && text_equal(a->name, b->name) &&
-           text_equal(a->namespace_, b->namespace_);
-}
-
 static bool writes_same(const struct call *a, const struct call *b)
 {
     for (size_t i = 0; i < a->write_count; i++)
         for (size_t at = 0; at < b->write_count; at++)
-            if (is_same_object(&a->writes[i].key, &b->writes[at].key))
+            if (object_ref_key_equal(&a->writes[i].key, &b->writes[at].key))
                 return true;
     return false;
 }

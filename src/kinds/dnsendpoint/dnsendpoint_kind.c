@@ -114,6 +114,17 @@ static const struct target_rule {
     {"A", false}, {"AAAA", false}, {"NS", false}, {"PTR", false}, {"NAPTR", true}, {"SRV", true},
 };
 
+bool endpoint_is_same(const struct endpoint *a, const struct endpoint *b)
+{
+    if (!text_equal(a->dns_name, b->dns_name) || !text_equal(a->type, b->type) ||
+        a->ttl_s != b->ttl_s || a->target_count != b->target_count)
+        return false;
+    for (size_t i = 0; i < a->target_count; i++)
+        if (!text_equal(a->targets[i], b->targets[i]))
+            return false;
+    return true;
+}
+
 const char *dnsendpoint_target_fault(struct text type, struct text target)
 {
     for (size_t i = 0; i < COUNT_OF(target_rules); i++)

@@ -35,6 +35,8 @@ void dnsendpoint_unpack(struct arena *arena, struct text spec, struct dnsendpoin
 // The spec of the object, for writing it.
 struct value *dnsendpoint_encode(struct arena *arena, const struct endpoint *endpoints,
                                  size_t count);
+// Are they the same record set, with the same targets in the same order and the same TTL?
+bool endpoint_is_same(const struct endpoint *a, const struct endpoint *b);
 // Why external-dns drops an endpoint of that type with that target, without a word but in its log:
 // "must not end in a dot"; NULL: it does not.
 const char *dnsendpoint_target_fault(struct text type, struct text target);

@@ -85,3 +85,8 @@ bool update_record_keeps_names(const struct update_record *record)
     struct text policy = update_record_text(record, PARAMETER_POLICY);
     return text_is(policy, "upsert-only") || text_is(policy, "create-only");
 }
+
+bool update_record_is_dry_run(const struct update_record *record)
+{
+    return update_record_bool(record, PARAMETER_DRY_RUN, false);
+}

@@ -14,6 +14,8 @@ struct registry_affix update_record_affix(const struct update_record *record);
 
 // Does its policy let names stay at the provider that nobody publishes any more?
 bool update_record_keeps_names(const struct update_record *record);
+// Is nothing to be sent to the provider (parameter dry-run)?
+bool update_record_is_dry_run(const struct update_record *record);
 
 // Is `narrow` the domain `wide`, or below it? A dot in front of either does not count.
 bool update_record_domain_covers(struct text wide, struct text narrow);

@@ -112,7 +112,7 @@ static void put_signer_in_force(struct arena *arena, struct update_record *recor
 
 // ---- in force -----------------------------------------------------------------------------------
 
-// One that stands several times is a list.
+// A parameter's value with one more line of the place; one that stands several times is a list.
 static const struct value *take_line(struct arena *arena, const struct value *before,
                                      enum external_dns_id id, struct text text)
 {
