@@ -66,6 +66,13 @@ static size_t find_heir(const struct plan_claim *claims, size_t count,
     return NONE;
 }
 
+// One that only looks, or must not be sent yet, is not known to whoever comes after this process:
+// if it went now, nobody would remove what stands there.
+static bool may_take_over(const struct plan_claim *heir)
+{
+    return heir->want != PLAN_LOOK && !heir->is_suspended;
+}
+
 static enum plan_act send_or_suspend(const struct plan_claim *claim)
 {
     return claim->is_suspended ? PLAN_SUSPEND : PLAN_SEND;
@@ -78,7 +85,8 @@ static void settle_removals(const struct plan_claim *claims, size_t count, struc
             continue;
         size_t heir = find_heir(claims, count, steps, i);
         if (heir != NONE)
-            steps[i] = (struct plan_step){PLAN_INHERITED, heir};
+            steps[i] =
+                (struct plan_step){may_take_over(&claims[heir]) ? PLAN_INHERITED : PLAN_WAIT, heir};
         else
             steps[i].act = send_or_suspend(&claims[i]);
     }

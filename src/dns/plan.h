@@ -37,10 +37,12 @@ struct plan_claim {
 };
 
 enum plan_act {
-    PLAN_SETTLED,   // nothing to do
-    PLAN_SEND,      // send the SET, REMOVE or LOOK now
-    PLAN_SUSPEND,   // would be sent, but is suspended
-    PLAN_WAIT,      // a SET: the REMOVE `other` comes first, and may remove what stands there of it
+    PLAN_SETTLED, // nothing to do
+    PLAN_SEND,    // send the SET, REMOVE or LOOK now
+    PLAN_SUSPEND, // would be sent, but is suspended
+    // A SET: the REMOVE `other` comes first, and may remove what stands there of it. A REMOVE:
+    // `other`, of the same type and split, will inherit it once it may be sent and wants to.
+    PLAN_WAIT,
     PLAN_LOST,      // `other` holds the name
     PLAN_SHARED,    // `other` holds it, with the very content that this one wants
     PLAN_INHERITED, // a REMOVE that ends when `other`, of the same type and split, is satisfied

@@ -207,10 +207,22 @@ static void removal_is_inherited_by_who_wants_the_key(void **state)
     EXPECT(older_heir, {PLAN_SEND, 0}, {PLAN_INHERITED, 0});
     const struct plan_claim kept[] = {REMOVE(old, A), KEEP(young, A)};
     EXPECT(kept, {PLAN_INHERITED, 1}, {PLAN_SETTLED, 0});
-    const struct plan_claim held_heir[] = {REMOVE(old, A), held(SET(young, A))};
-    EXPECT(held_heir, {PLAN_INHERITED, 1}, {PLAN_SUSPEND, 0});
     const struct plan_claim own[] = {REMOVE(old, A), SET(old, A)};
     EXPECT(own, {PLAN_INHERITED, 1}, {PLAN_SEND, 0});
+}
+
+// The heir of a removal must be known to whoever comes after this process.
+static void removal_waits_for_an_heir_that_may_be_sent(void **state)
+{
+    (void)state;
+    const struct plan_claim waits[] = {REMOVE(old, A), held(SET(young, A))};
+    EXPECT(waits, {PLAN_WAIT, 1}, {PLAN_SUSPEND, 0});
+    const struct plan_claim same[] = {REMOVE(old, A), held(satisfied(SET(young, A)))};
+    EXPECT(same, {PLAN_WAIT, 1}, {PLAN_SETTLED, 0});
+    const struct plan_claim looks[] = {REMOVE(old, A), LOOK(young, A)};
+    EXPECT(looks, {PLAN_WAIT, 1}, {PLAN_SEND, 0});
+    const struct plan_claim looked[] = {REMOVE(old, A), satisfied(LOOK(young, A))};
+    EXPECT(looked, {PLAN_WAIT, 1}, {PLAN_SETTLED, 0});
 }
 
 static void loser_inherits_nothing(void **state)
@@ -303,8 +315,8 @@ static struct plan_claim nth(unsigned n)
 {
     static const char *const owners = "xyz";
     static const enum record_type types[] = {RECORD_A, RECORD_CNAME, RECORD_TXT};
-    struct plan_claim made = claim(&owners[n % 3], types[n / 3 % 3], (enum plan_want)(n / 9 % 3));
-    return n / 27 % 2 ? split(made) : made;
+    struct plan_claim made = claim(&owners[n % 3], types[n / 3 % 3], (enum plan_want)(n / 9 % 4));
+    return n / 36 % 2 ? split(made) : made;
 }
 
 static void check_invariants(const struct plan_claim *claims, const struct plan_step *steps,
@@ -351,7 +363,7 @@ static void who_shares_keeps_other_types_out_as_the_holder_does(void **state)
 static void younger_claims_never_change_who_wins(void **state)
 {
     (void)state;
-    enum { KINDS = 54 };
+    enum { KINDS = 72 };
     for (unsigned n = 0; n < KINDS * KINDS * KINDS; n++) {
         struct plan_claim claims[3] = {nth(n % KINDS), nth(n / KINDS % KINDS),
                                        nth(n / KINDS / KINDS)};
@@ -367,7 +379,7 @@ static void younger_claims_never_change_who_wins(void **state)
 static void some_step_can_always_be_taken(void **state)
 {
     (void)state;
-    enum { KINDS = 54 };
+    enum { KINDS = 72 };
     for (unsigned n = 0; n < KINDS * KINDS * KINDS; n++) {
         struct plan_claim claims[3] = {nth(n % KINDS), nth(n / KINDS % KINDS),
                                        nth(n / KINDS / KINDS)};
@@ -417,6 +429,7 @@ int main(void)
         cmocka_unit_test(removals_compete_with_nobody),
         cmocka_unit_test(claims_of_one_owner_do_not_conflict),
         cmocka_unit_test(removal_is_inherited_by_who_wants_the_key),
+        cmocka_unit_test(removal_waits_for_an_heir_that_may_be_sent),
         cmocka_unit_test(loser_inherits_nothing),
         cmocka_unit_test(cname_goes_before_other_data_comes),
         cmocka_unit_test(other_data_goes_before_a_cname_comes),

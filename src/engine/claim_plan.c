@@ -233,6 +233,18 @@ static void claim_share(struct engine *engine, uint32_t id, uint32_t holder_id)
     claim_set_standing(engine, id, is_there ? MOVE_SHARE_SETTLED : MOVE_SHARE, holder_id);
 }
 
+// A removal tells its heir that it is one.
+static void claim_wait_behind(struct engine *engine, uint32_t id, uint32_t other)
+{
+    struct claim *claim = &engine->claims[id];
+    bool is_news = claim->standing != STANDING_WAITING;
+    claim_unqueue(engine, id);
+    claim_doubt(claim);
+    claim_set_standing(engine, id, MOVE_WAIT_BEHIND, NO_ID);
+    if (claim->intent == CLAIM_REMOVE && is_news)
+        key_wake(engine, engine->claims[other].key, QUEUE_USER);
+}
+
 static void claim_step(struct engine *engine, const struct claim_at_name *all, size_t at,
                        const struct plan_step *step)
 {
@@ -251,9 +263,10 @@ static void claim_step(struct engine *engine, const struct claim_at_name *all, s
         claim_set_standing(engine, id, MOVE_SUSPEND, NO_ID);
         return;
     case PLAN_WAIT:
-        claim_unqueue(engine, id);
-        claim_doubt(claim);
-        claim_set_standing(engine, id, MOVE_WAIT_BEHIND, NO_ID);
+        if (all[at].evicted_by != NO_ID)
+            claim_lose(engine, id, all[at].evicted_by);
+        else
+            claim_wait_behind(engine, id, all[step->other].id);
         return;
     case PLAN_LOST:
         claim_lose(engine, id, all[step->other].id);

@@ -172,7 +172,9 @@ struct receipt {
     bool was_created; // the SET that settled it created the record set
     bool is_open;     // a change was sent, and nobody knows whether it was made
     bool was_sent;    // this process sent it; otherwise it is known from before
-    bool is_in_way;   // LOST: what stands there keeps the holder's content out and is being removed
+    // LOST: something of it may stand there, and goes when the holder's content replaces it; or is
+    // being removed, as that could not stand beside it.
+    bool is_in_way;
     bool is_inherited; // a REMOVE that ended because another claim of ours took the name over
     bool is_uncertain; // REMOVE: it may still be there; LOOK: the backend did not say
     // Another claim of ours at that name has something there, or may have, that this one replaces.

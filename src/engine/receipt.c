@@ -54,7 +54,8 @@ static const struct record_set *found_of(struct arena *arena, const struct claim
 // Only of one that holds its name: there is one such for each type.
 static bool is_heir(struct engine *engine, const struct claim *claim)
 {
-    if (claim_state(claim) == RECEIPT_LOST || claim_state(claim) == RECEIPT_SETTLED)
+    if (claim_state(claim) == RECEIPT_LOST ||
+        (claim_state(claim) == RECEIPT_SETTLED && claim->intent != CLAIM_LOOK))
         return false;
     uint32_t id = claim_first_of_name(engine, claim);
     for (; id != NO_ID; id = engine->claims[id].next_of_name) {
@@ -80,7 +81,8 @@ static struct receipt receipt_of(struct engine *engine, const struct claim *clai
         .is_open = claim->there == THERE_OPEN ||
                    (claim->work == WORK_IN_FLIGHT && claim->intent != CLAIM_LOOK),
         .was_sent = claim->was_sent,
-        .is_in_way = claim->standing == STANDING_EVICTED,
+        .is_in_way = claim->standing == STANDING_EVICTED ||
+                     (claim->standing == STANDING_LOST && claim_may_stand(claim)),
         .is_inherited = claim->is_inherited,
         .is_uncertain = claim->is_uncertain,
         .is_heir = is_heir(engine, claim),

@@ -412,7 +412,7 @@ static void add_claim(struct record_reconcile *reconcile, const struct record_ke
         want->replaces = record_copy_text(reconcile, key->claim.replaces);
     bool is_known = is_trusted(reconcile, key);
     want->has_known = key->intent == CLAIM_SET && is_known;
-    want->may_stand = key->is_stored && !is_known;
+    want->may_stand = key->is_stored && (!is_known || key->intent == CLAIM_REMOVE);
     if (want->has_known)
         memcpy(want->known, key->applied->hash, sizeof want->known);
     if (!remembers_failure(reconcile, key))
