@@ -63,7 +63,8 @@ class Site:
 
     def wait_accepted(self, reason):
         def found():
-            _, out, _ = harness.run("status", "--output", "json", self.path)
+            code, out, err = harness.run("status", "--output", "json", self.path)
+            assert out, (code, err)
             return any(each["reason"] == reason for each in json.loads(out)["objects"])
         wait_until(found, f"the record says {reason}", 60, [self.program])
 

@@ -173,3 +173,56 @@ def test_a_share_group_has_a_name_together(tmp_path, name_server, programs):
     assert all(seen[first:]), "the name was never away"
     write_sharers(path, name_server, (*one, "Terminated"), (*two, "Terminated"))
     wait_until(lambda: answers_are(set()), lambda: f"the name is gone: {seen[-1]}", 60, [program])
+
+
+WRONG_SECRET = "d3Jvbmcgc2VjcmV0IG9mIGEgdGVzdA=="
+FAULTS = {
+    "no base64": ({"stringData": {"key": "not base64!"}}, {}),
+    "another secret": ({"stringData": {"key": WRONG_SECRET}}, {}),
+    "an unknown key": ({}, {"rfc2136-tsig-keyname": "nobody"}),
+    "no server": ({}, {"rfc2136-port": 1}),
+    "no key": ({}, {"rfc2136-tsig-keyname": None, "rfc2136-tsig-secret-alg": None,
+                    "rfc2136-insecure": True}),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_name_that_the_server_does_not_take_says_why(tmp_path, name_server, programs, fault):
+    secret, parameters = FAULTS[fault]
+    used = record(name_server, 0)
+    given = used["spec"]["external-dns-parameters"]
+    given.update(parameters)
+    used["spec"]["external-dns-parameters"] = {key: value for key, value in given.items() if value}
+    if "rfc2136-insecure" in parameters:
+        del used["spec"]["secretRefs"]
+    path = tmp_path / "manifests"
+    path.mkdir()
+    manifests = [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tsig", "namespace": "shop"},
+         "stringData": {"key": name_server.secret}, **secret},
+        of("EdgeCluster", "vendor.edge", provider="vendor", cluster="edge",
+           kvPairs=[{"name": "addresses", "kv": [{"dnsPublicAddress": "198.51.100.7"}]}]),
+        used, *publication(name_server, 0)]
+    (path / "all.yaml").write_text(yaml.safe_dump_all(manifests))
+    (path / "all.yaml").chmod(0o600)
+    program = programs.start("signpost", [
+        SIGNPOST, "run", "--dir", path, "--controllers", "intent", "--intent-listen",
+        f"{harness.LOOPBACK}:{harness.free_port()}", "--metrics-bind-address", "0",
+        "--health-probe-bind-address", "0"])
+
+    def shown():
+        return harness.split_status(path / "all.yaml.status")
+
+    def synced():
+        found = next((document["status"] for name, document in shown().items()
+                      if name.startswith("DNSUpdateRecord ")), {})
+        return next((row for row in found.get("conditions", []) if row["type"] == "Synced"), None)
+
+    wait_until(lambda: any(name.get("reason") and name.get("message")
+                           for status in statuses(path) for name in status.get("names", [])),
+               lambda: f"the name says why: {shown()}", 60, [program])
+    wait_until(lambda: synced() and synced()["status"] == "False", lambda: f"{synced()}", 60,
+               [program])
+    assert synced()["reason"] == "SyncFailing" and synced()["message"]
+    text = (path / "all.yaml.status").read_text() + program.tail()
+    assert not any(each in text for each in (name_server.secret, WRONG_SECRET, "not base64!"))

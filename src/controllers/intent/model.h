@@ -77,6 +77,9 @@ struct record_user {
     bool is_draining; // its names go, and that is not proven yet
     bool is_awaited;  // external-dns has yet to carry out names of it
     bool is_carried;  // somebody may have carried some to the provider
+    // Of a record with engine: native: "shop.example.org: " and why it is not carried out; NULL: no
+    // name fails. Borrowed.
+    const char *failure;
 };
 struct record_view {
     struct text project;             // EMCO name of what its namespace is

@@ -22,8 +22,10 @@ uint64_t model_name_key(const struct object *record, struct text name)
 
 static void drop_records(struct plan *plan)
 {
-    for (size_t i = 0; i < plan->record_count; i++)
+    for (size_t i = 0; i < plan->record_count; i++) {
         object_unref(plan->records[i].object);
+        free(plan->records[i].failure);
+    }
     free(plan->records);
     plan->records = NULL;
     plan->record_count = 0;
@@ -109,6 +111,25 @@ static bool is_awaited(const struct dnspublication_status *status, const char *s
     return false;
 }
 
+// A name that is written, and of which the server or our backend says why no more comes of it.
+static bool is_failing(const struct published_name *name)
+{
+    return name->state == NAME_WRITTEN && name->reason && name->reason != REASON_MIXED_TARGETS &&
+           name->reason != REASON_INVALID_TARGET;
+}
+
+static char *find_failure(const struct dnspublication_status *status, const char *shown)
+{
+    AUTO_BUFFER text = {0};
+    for (size_t i = 0; !text.len && i < status->name_count; i++) {
+        const struct published_name *name = &status->names[i];
+        if (is_failing(name) && text_is(name->record, shown))
+            buffer_printf(&text, "%.*s: %s", TEXT_ARGS(name->name),
+                          name->message ? name->message : reason_name(name->reason));
+    }
+    return text.len ? buffer_steal(&text) : NULL;
+}
+
 static size_t count_names(const struct resolved *resolved)
 {
     return resolved->service_count * resolved->record_count;
@@ -161,7 +182,10 @@ void model_plan_make(struct intent_model *model, uint32_t id, struct arena *aren
         use_record(plan, record->object)->is_listed = true;
         if (is_wanted || is_written(&status, record->object))
             plan_names(plan, id, &resolved, record);
-        use_record(plan, record->object)->is_awaited |= is_awaited(&status, record->shown);
+        struct used_record *used = use_record(plan, record->object);
+        used->is_awaited |= is_awaited(&status, record->shown);
+        if (!used->failure)
+            used->failure = find_failure(&status, record->shown);
     }
     sort_names(plan);
     if (publication.share_group.len)

@@ -116,6 +116,7 @@ static struct record_user make_user(struct model_reader *reader, const struct pl
         .is_draining = used->is_draining,
         .is_awaited = used->is_awaited,
         .is_carried = used->is_carried,
+        .failure = used->failure,
     };
 }
 

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication_reconcile.h"
@@ -301,4 +302,72 @@ const struct native_claim *publication_find_removal(struct publication_reconcile
             return claim;
     }
     return NULL;
+}
+
+// ---- what people are told of a name -------------------------------------------------------------
+
+// Why its backend can send nothing; NULL: it can, or is not known yet.
+static const struct error *fault_of(const struct publication_reconcile *reconcile,
+                                    const struct native_claim *claim)
+{
+    struct text zone;
+    size_t at = zone_of(reconcile->arena, claim, &zone);
+    const char *name = native_backend_name(reconcile->arena, claim->record->written.namespace_,
+                                           claim->record->written.name, at);
+    for (size_t i = 0; i < reconcile->in->backend_count; i++) {
+        const struct backend_view *backend = reconcile->in->backends[i];
+        if (backend && !strcmp(backend->name, name))
+            return backend->fault.fault         ? &backend->fault
+                   : backend->unavailable.fault ? &backend->unavailable
+                                                : NULL;
+    }
+    return NULL;
+}
+
+// Others of its share group want other targets until they have heard of the change.
+static bool is_being_shared(const struct publication_reconcile *reconcile,
+                            const struct native_claim *claim)
+{
+    return claim->is_shared && claim->receipt->state == RECEIPT_LOST &&
+           text_starts(claim->receipt->holder, "DNSPublication ") &&
+           text_equal(claim->receipt->holder_namespace, reconcile->resolved.namespace_);
+}
+
+static void show_error(const struct publication_reconcile *reconcile, const struct error *error,
+                       struct published_name *name)
+{
+    enum reason reason = reason_find(text_of(error->reason));
+    name->reason = reason ? reason : REASON_SERVER_ERROR;
+    name->message = arena_copy_text(reconcile->arena, error->text);
+}
+
+static void show_holder(const struct publication_reconcile *reconcile,
+                        const struct receipt *receipt, struct published_name *name)
+{
+    name->state = NAME_CONFLICT;
+    name->reason = REASON_NAME_CONFLICT;
+    name->message = arena_printf(reconcile->arena, "%.*s has the name", TEXT_ARGS(receipt->holder));
+}
+
+void native_show(const struct publication_reconcile *reconcile,
+                 const struct intent_endpoint *endpoint, const struct endpoint *set,
+                 struct published_name *name)
+{
+    const struct native_claim *claim = publication_find_native(reconcile, endpoint, set);
+    const struct receipt *receipt = claim ? claim->receipt : NULL;
+    if (!receipt || name->state != NAME_WRITTEN)
+        return;
+    if (native_claim_is_settled(claim)) {
+        name->state = NAME_SYNCED;
+        return;
+    }
+    if (is_being_shared(reconcile, claim))
+        return;
+    const struct error *fault = fault_of(reconcile, claim);
+    if (receipt->state == RECEIPT_LOST)
+        show_holder(reconcile, receipt, name);
+    else if (receipt->attempts && !receipt->is_recalled)
+        show_error(reconcile, &receipt->error, name);
+    else if (fault)
+        show_error(reconcile, fault, name);
 }

@@ -111,6 +111,11 @@ void native_add_targets(struct arena *arena, struct native_claim *claim, const s
 // Puts the targets of its share group to those of its claims (publication_share.c).
 void publication_share_natives(struct publication_reconcile *reconcile);
 bool native_claim_is_settled(const struct native_claim *claim);
+// Shows what the server said of a written name that goes out through a backend of ours, or why that
+// sends nothing.
+void native_show(const struct publication_reconcile *reconcile,
+                 const struct intent_endpoint *endpoint, const struct endpoint *set,
+                 struct published_name *name);
 // Are the names known? While the cloud that they come from is not there, what stands stays.
 bool publication_is_known(const struct publication_reconcile *reconcile);
 // Is the endpoint to stand as a DNSEndpoint?

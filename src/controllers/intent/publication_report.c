@@ -65,38 +65,10 @@ static bool is_synced(const struct intent_endpoint *endpoint, const struct publi
            (before->state == NAME_READ && endpoint->record->status->last_sync_s > before->since_s);
 }
 
-// Others of its share group want other targets until they have heard of the change.
-static bool is_being_shared(const struct report *report, const struct native_claim *claim)
-{
-    return claim->is_shared && claim->receipt->state == RECEIPT_LOST &&
-           text_starts(claim->receipt->holder, "DNSPublication ") &&
-           text_equal(claim->receipt->holder_namespace, report->reconcile->resolved.namespace_);
-}
-
-// What the server said of a name that goes out through a backend of ours.
 static void report_native(struct report *report, const struct intent_endpoint *endpoint,
                           const struct endpoint *set, struct published_name *name)
 {
-    const struct native_claim *claim = publication_find_native(report->reconcile, endpoint, set);
-    const struct receipt *receipt = claim ? claim->receipt : NULL;
-    if (!receipt || name->state != NAME_WRITTEN)
-        return;
-    if (native_claim_is_settled(claim)) {
-        name->state = NAME_SYNCED;
-        return;
-    }
-    if (is_being_shared(report, claim))
-        return;
-    if (receipt->state == RECEIPT_LOST) {
-        name->state = NAME_CONFLICT;
-        name->reason = REASON_NAME_CONFLICT;
-        name->message =
-            arena_printf(report->reconcile->arena, "%.*s has the name", TEXT_ARGS(receipt->holder));
-    } else if (receipt->attempts && !receipt->is_recalled) {
-        enum reason reason = reason_find(text_of(receipt->error.reason));
-        name->reason = reason ? reason : REASON_SERVER_ERROR;
-        name->message = arena_copy_text(report->reconcile->arena, receipt->error.text);
-    }
+    native_show(report->reconcile, endpoint, set, name);
     if (name->reason && !report->failed.reason)
         report->failed = *name;
 }

@@ -214,10 +214,12 @@ static void apply_record(const char *parameters, const char *more, const char *a
 }
 
 #define PLAIN "'rfc2136-zone':'example.org','rfc2136-insecure':true"
-#define SIGNED                                                                                     \
-    "'rfc2136-zone':'example.org','rfc2136-tsig-keyname':'k','rfc2136-tsig-secret-alg':"           \
-    "'hmac-sha256'"
-#define SIGNED_REFS ",'secretRefs':[{'target':'rfc2136-tsig-secret','name':'tsig','key':'secret'}]"
+#define SIGNED_AT(zone)                                                                            \
+    "'rfc2136-zone':'" zone "','rfc2136-tsig-keyname':'k','rfc2136-tsig-secret-alg':'hmac-sha256'"
+#define SIGNED SIGNED_AT("example.org")
+#define REFS_TO(secret)                                                                            \
+    ",'secretRefs':[{'target':'rfc2136-tsig-secret','name':'" secret "','key':'secret'}]"
+#define SIGNED_REFS REFS_TO("tsig")
 
 static void put_project(void)
 {
@@ -711,17 +713,16 @@ static void use_native(void)
 static void a_native_place_in_use_does_not_change(void **state)
 {
     static const char *const places[] = {
-        ELSEWHERE,
-        "'rfc2136-zone':'example.net','rfc2136-insecure':true",
-        PLAIN ",'txt-owner-id':'other'",
-        PLAIN ",'txt-prefix':'p-'",
-        PLAIN ",'txt-suffix':'-s'",
-        PLAIN ",'registry':'noop'",
+        SIGNED ",'rfc2136-port':5353",    SIGNED_AT("example.net"),
+        SIGNED ",'txt-owner-id':'other'", SIGNED ",'txt-prefix':'p-'",
+        SIGNED ",'txt-suffix':'-s'",      SIGNED ",'registry':'noop'",
     };
     (void)state;
-    use_native();
+    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    use_record(SIGNED, NATIVE SIGNED_REFS);
+    reconcile_site("dig");
     for (size_t i = 0; i < COUNT_OF(places); i++) {
-        apply_record(places[i], NATIVE, "");
+        apply_record(places[i], NATIVE SIGNED_REFS, "");
         reconcile_record();
         assert_condition("Accepted", "False/PinnedChange");
         assert_non_null(strstr(message_of(arena, record_status(), "Accepted"), "app/v1/dig"));
@@ -732,10 +733,39 @@ static void a_native_place_in_use_does_not_change(void **state)
         assert_string_equal(opened(), "rfc2136://192.0.2.53:53/example.org");
         assert_int_equal(site.decision.backends[0].fault.fault, FAULT_NONE);
     }
-    apply_record(SIGNED, NATIVE SIGNED_REFS, ""); // a key is no place
-    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    apply_record(SIGNED, NATIVE REFS_TO("new"), ""); // a key is no place
+    put(&secret_kind, "new", "'data':{'secret':'c2VjcmV0'}");
     reconcile_record();
     assert_condition("Accepted", "True/Accepted");
+}
+
+static void a_native_record_without_a_key_says_what_it_lacks(void **state)
+{
+    (void)state;
+    use_native();
+    opened();
+    assert_int_equal(site.decision.backends[0].fault.fault, FAULT_SPEC);
+    assert_non_null(strstr(site.decision.backends[0].fault.text, "rfc2136-tsig-keyname"));
+}
+
+static void what_a_publication_hears_of_a_native_name_is_told_of_its_record(void **state)
+{
+    (void)state;
+    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    use_record(SIGNED, NATIVE SIGNED_REFS);
+    reconcile_site("dig");
+    reconcile_record();
+    assert_condition("Synced", "True/Synced");
+    struct value *status = value_find(get_at_site(&dnspublication_kind, "dig")->tree, "status");
+    struct value *name = value_find(status, "names")->first;
+    value_put_text(arena, name, "state", "Written");
+    value_put_text(arena, name, "reason", "ServerError");
+    value_put_text(arena, name, "message", "the server answered REFUSED");
+    store_tree(get_at_site(&dnspublication_kind, "dig"));
+    reconcile_record();
+    assert_condition("Synced", "False/SyncFailing");
+    assert_string_equal(message_of(arena, record_status(), "Synced"),
+                        "shop.example.org: the server answered REFUSED");
 }
 
 static void a_native_move_removes_at_the_old_place_first(void **state)
@@ -1016,6 +1046,8 @@ int main(void)
         STORY(what_is_no_place_is_applied_where_it_runs),
         STORY(a_move_waits_until_the_old_place_is_drained),
         STORY(a_native_place_in_use_does_not_change),
+        STORY(a_native_record_without_a_key_says_what_it_lacks),
+        STORY(what_a_publication_hears_of_a_native_name_is_told_of_its_record),
         STORY(a_native_move_removes_at_the_old_place_first),
         STORY(a_native_move_removes_with_the_old_key),
         STORY(an_engine_that_comes_with_another_place_waits_for_the_old_one),

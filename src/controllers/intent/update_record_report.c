@@ -138,9 +138,28 @@ static void report_available(struct report *report)
     set_condition(report, "DeploymentAvailable", found.status, found.reason, found.message);
 }
 
+// A native record is as its publications say: they hear what the server answers.
+static void report_native(struct report *report)
+{
+    const struct record_view *view = &report->reconcile->view;
+    const char *failure = NULL;
+    bool is_awaited = false;
+    for (size_t i = 0; i < view->user_count; i++) {
+        is_awaited |= view->users[i].is_awaited;
+        failure = failure ? failure : view->users[i].failure;
+    }
+    if (failure)
+        set_condition(report, "Synced", CONDITION_FALSE, REASON_SYNC_FAILING, failure);
+    else if (view->user_count && !is_awaited)
+        set_condition(report, "Synced", CONDITION_TRUE, REASON_SYNCED,
+                      "the provider has what is published");
+}
+
 static void report_synced(struct report *report)
 {
     const struct update_record_reconcile *reconcile = report->reconcile;
+    if (reconcile->is_native)
+        report_native(report);
     if (!reconcile->wants_deployment || !reconcile->in->runs_workloads)
         return;
     struct condition synced = update_record_synced(reconcile);

@@ -88,7 +88,7 @@ struct published_name {
     size_t target_count;
     enum published_name_state state;
     enum reason reason;  // NONE: there is nothing to say
-    const char *message; // NULL when unpacked
+    const char *message; // NULL: none
     int64_t since_s;     // Unix; 0: not known
 };
 // A DNS update record at whose provider names of the publication may stand. It is written before

@@ -140,25 +140,6 @@ static unsigned find_word(const char *const *words, struct text word)
     return 0;
 }
 
-static struct published_name decode_name(struct arena *arena, const struct value *map)
-{
-    const struct value *list = value_list_at(map, "targets");
-    struct text *targets = arena_new_array(arena, struct text, value_count(list) + 1);
-    struct published_name name = {
-        .name = value_text_at(map, "name"),
-        .type = value_text_at(map, "type"),
-        .record = value_text_at(map, "record"),
-        .cluster = value_text_at(map, "cluster"),
-        .targets = targets,
-        .state = find_word(dnspublication_name_states, value_text_at(map, "state")),
-        .reason = reason_find(value_text_at(map, "reason")),
-        .since_s = status_time_at(map, "since"),
-    };
-    value_each (target, list)
-        targets[name.target_count++] = value_text(target);
-    return name;
-}
-
 static const struct text *make_texts(struct arena *arena, const struct value *list, size_t *count)
 {
     struct text *texts = arena_new_array(arena, struct text, value_count(list) + 1);
@@ -166,6 +147,23 @@ static const struct text *make_texts(struct arena *arena, const struct value *li
     value_each (text, list)
         texts[(*count)++] = value_text(text);
     return texts;
+}
+
+static struct published_name decode_name(struct arena *arena, const struct value *map)
+{
+    struct text message = value_text_at(map, "message");
+    struct published_name name = {
+        .name = value_text_at(map, "name"),
+        .type = value_text_at(map, "type"),
+        .record = value_text_at(map, "record"),
+        .cluster = value_text_at(map, "cluster"),
+        .state = find_word(dnspublication_name_states, value_text_at(map, "state")),
+        .reason = reason_find(value_text_at(map, "reason")),
+        .message = message.len ? arena_copy(arena, message.at, message.len) : NULL,
+        .since_s = status_time_at(map, "since"),
+    };
+    name.targets = make_texts(arena, value_list_at(map, "targets"), &name.target_count);
+    return name;
 }
 
 static struct published_record decode_record(struct arena *arena, const struct value *map)
