@@ -326,11 +326,12 @@ static void pursue(struct record_reconcile *reconcile, struct record_key *wanted
     report_progress(reconcile, wanted);
 }
 
-// The class's Secret is missing, say: nothing can be sent, what stands is kept.
+// The class's Secret is missing, say, or this process has not looked at the class yet: nothing can
+// be sent, what stands is kept.
 static bool is_backend_shut(const struct record_reconcile *reconcile)
 {
     const struct backend_view *backend = reconcile->backend;
-    return backend && backend->fault.fault != FAULT_NONE && *backend->fault.reason;
+    return !backend || (backend->fault.fault != FAULT_NONE && *backend->fault.reason);
 }
 
 static void wait_for_backend(struct record_reconcile *reconcile, struct record_key *wanted)
@@ -345,14 +346,14 @@ static void wait_for_backend(struct record_reconcile *reconcile, struct record_k
         give_way(reconcile, wanted);
         return;
     }
-    enum reason reason = reason_find(text_of(reconcile->backend->fault.reason));
+    const struct backend_view *backend = reconcile->backend;
+    enum reason reason = backend ? reason_find(text_of(backend->fault.reason)) : REASON_PENDING;
     if (reason == REASON_PENDING)
         record_report_waiting(reconcile, wanted);
     else
         record_report(reconcile, reason == REASON_NONE ? REASON_INVALID_CONFIGURATION : reason,
                       arena_printf(reconcile->arena, "DNSClass %.*s can't be used: %s",
-                                   TEXT_ARGS(reconcile->record.class_name),
-                                   reconcile->backend->fault.text));
+                                   TEXT_ARGS(reconcile->record.class_name), backend->fault.text));
 }
 
 // A name that another claim has won leaves the annotation: the winner replaces what stands there.
