@@ -280,7 +280,8 @@ static bool connect(struct database *database, struct disk *disk,
 static bool prepare_connection(struct database *database, const struct database_options *options,
                                struct error *err)
 {
-    return execute(database, "PRAGMA cache_size = -64; PRAGMA busy_timeout = 1000", err) &&
+    // First, as what follows reads the file, which another process may just be opening.
+    return execute(database, "PRAGMA busy_timeout = 1000; PRAGMA cache_size = -64", err) &&
            (options->is_reading || !options->is_exclusive ||
             execute(database, "PRAGMA locking_mode = EXCLUSIVE", err)) &&
            (options->is_reading || execute(database, "PRAGMA journal_mode = WAL", err)) &&
