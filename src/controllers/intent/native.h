@@ -9,7 +9,7 @@
 // Records with engine: native. Their names go out through backends of ours, one for each zone that
 // the record names: the controller of records opens them, that of publications claims through them.
 
-enum { NATIVE_ZONES_MAX = 8 };
+enum { NATIVE_ZONES_MAX = UPDATE_RECORD_NATIVE_ZONES_MAX };
 
 struct native_zones {
     struct text items[NATIVE_ZONES_MAX]; // in lower case, without a final dot

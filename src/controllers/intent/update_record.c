@@ -283,19 +283,14 @@ static void open_native(struct update_record_reconcile *reconcile)
     if (!record.is_native || !record.pinned.place.len)
         return;
     CLEANUP(secret) struct secret *secret = ref ? update_record_secret(reconcile, ref) : NULL;
-    bool is_unsigned = !update_record_text(&record, PARAMETER_RFC2136_TSIG_KEYNAME).len;
     if (why->reason)
         error_set(&fault, FAULT_WAIT, reason_name(why->reason), "%s", why->text);
-    else if (is_unsigned)
-        error_set(&fault, FAULT_SPEC, reason_name(REASON_INVALID_PARAMETER),
-                  "engine: native signs its updates: give rfc2136-tsig-keyname, -secret and "
-                  "-secret-alg in place of rfc2136-insecure, or take engine: external-dns");
     const struct native_owner owner = {
         .object = reconcile->in->subject,
         .record = &record,
         .pinned = &record.pinned,
         .secret = secret,
-        .fault = why->reason || is_unsigned ? &fault : NULL,
+        .fault = why->reason ? &fault : NULL,
     };
     native_open(&owner, reconcile->arena, reconcile->out);
 }

@@ -50,6 +50,8 @@ struct update_record_pair {
     struct text value; // absent: there is none
 };
 
+enum { UPDATE_RECORD_NATIVE_ZONES_MAX = 8 }; // each is a backend of its own
+
 struct update_record {
     struct text name;                    // its EMCO name
     enum external_dns_provider provider; // EXTERNAL_DNS_PROVIDERS: none that we know

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "dns/record.h"
 #include "kinds/dnsupdaterecord/external_dns_private.h"
 #include "kinds/emco_name.h"
 
@@ -288,12 +289,48 @@ static void check_image(const struct check_run *run)
         check_error(run, "spec.image", "%s", fault);
 }
 
+// An update names its zone, so the zones of the record must be known and be such.
+static void check_native_zones(const struct check_run *run)
+{
+    size_t count;
+    struct arena *arena = run->findings->arena;
+    const struct text *zones =
+        external_dns_entries(arena, run->record->values[PARAMETER_RFC2136_ZONE], &count);
+    if (!count)
+        parameter_error(run, PARAMETER_RFC2136_ZONE,
+                        "is required by engine: native: list the zones that the names are in");
+    if (count > UPDATE_RECORD_NATIVE_ZONES_MAX)
+        parameter_error(run, PARAMETER_RFC2136_ZONE,
+                        "lists %zu zones, and engine: native takes %d: share them out among "
+                        "several records",
+                        count, UPDATE_RECORD_NATIVE_ZONES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        struct text zone;
+        struct error err = {0};
+        if (!domain_normalise(arena, zones[i], &zone, &err))
+            parameter_error(run, PARAMETER_RFC2136_ZONE,
+                            "\"%s\" is no zone that engine: native can update: %s",
+                            check_shown(run, zones[i]), err.text);
+    }
+}
+
 static void check_engine(const struct check_run *run)
 {
-    if (run->record->is_native && run->record->provider != EXTERNAL_DNS_RFC2136)
+    const struct update_record *record = run->record;
+    if (!record->is_native)
+        return;
+    if (record->provider != EXTERNAL_DNS_RFC2136) {
         check_error(run, "spec.engine",
                     "native is for provider rfc2136 only, not for %s: take external-dns",
                     provider_of(run));
+        return;
+    }
+    check_native_zones(run);
+    if (!update_record_text(record, PARAMETER_RFC2136_TSIG_KEYNAME).len)
+        parameter_error(run, PARAMETER_RFC2136_TSIG_KEYNAME,
+                        "is required by engine: native, which signs its updates: give it, "
+                        "rfc2136-tsig-secret-alg and the secret in place of rfc2136-insecure, or "
+                        "take engine: external-dns");
 }
 
 static void check_adopted_owner(const struct check_run *run)
