@@ -204,10 +204,10 @@ static void clean_up(struct reconcile *reconcile)
 
 static void manage(struct reconcile *reconcile)
 {
-    note_bundles(reconcile);
     bool is_refused = reconcile->text.at && was_refused(reconcile);
     if (is_refused)
         go_back(reconcile);
+    note_bundles(reconcile); // of the text that is to stand there
     if (!reconcile->text.at && !reconcile->is_restoring)
         return; // what stands there stays
     prove_config(reconcile);

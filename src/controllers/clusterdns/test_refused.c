@@ -335,6 +335,25 @@ static void an_entry_with_authorities_is_not_kept_where_they_can_not_be_mounted(
     assert_string_equal(text_at(DNS_MAIN_NAME, "forwarders[0].reason"), "CABundleUnsupported");
 }
 
+// Its copy is made and removed again and again where the two texts are mistaken for each other.
+static void the_bundle_of_a_refused_config_is_left_alone_until_it_is_wanted_again(void **state)
+{
+    (void)state;
+    put_text_map("openshift-config", "corp-ca", "ca-bundle.crt", test_certificate);
+    (void)run_own();
+    put_main("'servers':[{'zones':['s.example'],'forwardPlugin':{'upstreams':['192.0.2.9'],"
+             "'transportConfig':{'transport':'TLS','tls':{'serverName':'dns.example','caBundle':"
+             "{'name':'corp-ca'}}}}}]");
+    settle(DNS_MAIN_NAME);
+    report_of_pod(CRASHED);
+    settle(DNS_MAIN_NAME);
+    assert_string_equal(now("Degraded"), "True/CorefileRefused");
+    assert_false(reconcile_once(DNS_MAIN_NAME));
+    cluster.now_ms += 5000;
+    settle(DNS_MAIN_NAME);
+    assert_false(reconcile_once(DNS_MAIN_NAME));
+}
+
 static void a_key_without_our_annotation_goes_with_the_mode(void **state)
 {
     (void)state;
@@ -363,6 +382,7 @@ int main(void)
         STORY(copies_of_an_earlier_mode_go),
         STORY(an_entry_that_is_bad_keeps_its_zones_in_another_mode),
         STORY(an_entry_with_authorities_is_not_kept_where_they_can_not_be_mounted),
+        STORY(the_bundle_of_a_refused_config_is_left_alone_until_it_is_wanted_again),
         STORY(a_key_without_our_annotation_goes_with_the_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
