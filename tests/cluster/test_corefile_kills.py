@@ -75,6 +75,14 @@ PLACE = "    loop\n"
 PORTS = {"adopted": 53, "import": 53, "owned": 5353}
 
 
+def lacks_mount(container, end):
+    """A Pod of the template before reads the new Corefile, too, and goes on with its own. Where it was
+    killed it can't, until its successor comes: its template does not mount what that one reads."""
+    mounted = [each["mountPath"] for each in container.spec["volumeMounts"]]
+    read = re.search(r"open (/etc/pki/[^/]+)/\S+: no such file", end[1])
+    return bool(container.killed and read and read[1] not in mounted)
+
+
 class World(Site):
     """What people want, and what was served when all was well last."""
 
@@ -352,7 +360,8 @@ class World(Site):
         self.node.wait_ready()
         for each in self.node.all_containers():
             if each.owner:
-                assert len(each.ends) <= each.killed, f"{each.ends}\n{each.log()}"
+                ends = [end for end in each.ends if not lacks_mount(each, end)]
+                assert len(ends) <= each.killed, f"{each.ends}\n{each.log()}"
         if self.mode != "owned":
             assert self.is_foreign_whole(), f"bytes of others\n{self.shown()}"
 
