@@ -14,6 +14,7 @@ struct finder {
     size_t count;
     size_t capacity;
     bool has_private;       // some were left out for that
+    struct text doubted;    // a private one that an operator wrote for the public; absent: none
     const char *unreadable; // why the cluster does not say, for people
 };
 
@@ -92,11 +93,18 @@ static void add_seen(struct finder *finder, struct text address)
 
 // ---- what operators wrote -----------------------------------------------------------------------
 
+static void add_written(struct finder *finder, struct text address)
+{
+    if (finder->scope == ADDRESS_PUBLIC && !finder->allows_private && is_private(address))
+        finder->doubted = address;
+    add(finder, address);
+}
+
 static void add_value(struct finder *finder, struct text value)
 {
     struct text piece;
     while (text_cut(&value, ',', &piece))
-        add(finder, text_trim(piece));
+        add_written(finder, text_trim(piece));
 }
 
 static const char *kv_key(const struct finder *finder)
@@ -126,7 +134,7 @@ static void add_istio_value(struct finder *finder)
 static void add_load_balancer(struct finder *finder)
 {
     if (finder->scope == ADDRESS_PUBLIC)
-        add(finder, finder->cluster->reference->load_balancer);
+        add_written(finder, finder->cluster->reference->load_balancer);
 }
 
 // ---- what the cluster says ----------------------------------------------------------------------
@@ -221,8 +229,10 @@ void addresses_find(struct cluster_view *view, const struct resolved_service *se
     };
     for (size_t i = 0; i < COUNT_OF(sources) && !finder.count && !finder.unreadable; i++)
         sources[i](&finder);
-    *out = (struct addresses){
-        .items = finder.items, .count = finder.count, .is_unknown = finder.unreadable != NULL};
+    *out = (struct addresses){.items = finder.items,
+                              .count = finder.count,
+                              .doubted = finder.doubted,
+                              .is_unknown = finder.unreadable != NULL};
     if (!finder.count)
         out->pending = pending_text(&finder);
 }

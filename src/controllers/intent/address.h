@@ -11,6 +11,7 @@ enum address_scope { ADDRESS_PUBLIC, ADDRESS_LOCAL };
 struct addresses {
     const struct text *items; // IP addresses and host names, in the order of their source
     size_t count;
+    struct text doubted; // one of them: private, and an operator wrote it for the public
     const char *pending; // there is none: why, for people
     // The cluster could not be asked: that there is none proves nothing.
     bool is_unknown;

@@ -109,6 +109,7 @@ struct targets {
     size_t capacity;
     const char *pending;
     struct text invalid; // the last that is no target; absent: there is none
+    struct text doubted; // the last that likely is a mistake; absent: there is none
     bool is_unknown;     // some clusters could not be asked
 };
 
@@ -154,6 +155,8 @@ static void add_cluster(const struct endpoint_context *context,
         add_target(out, found.items[i]);
     if (!found.count && !out->pending)
         out->pending = found.pending;
+    if (found.doubted.at)
+        out->doubted = found.doubted;
     out->is_unknown |= found.is_unknown;
 }
 
@@ -306,6 +309,15 @@ static bool is_held_on(const struct intent_endpoint *endpoint, const struct targ
     return !targets->count && annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at;
 }
 
+static void note_doubted_target(const struct targets *targets, struct intent_endpoint *endpoint)
+{
+    endpoint->doubted = arena_printf(
+        targets->arena,
+        "%.*s is a private address, and the name is for the public: it is published, as it was "
+        "written by hand; set spec.allowPrivate of the DNSUpdateRecord if it is meant",
+        TEXT_ARGS(targets->doubted));
+}
+
 // The other targets of the name are published all the same.
 static void note_invalid_target(const struct targets *targets, struct intent_endpoint *endpoint)
 {
@@ -327,6 +339,8 @@ static void fill_sets(const struct endpoint_context *context, struct intent_endp
         add_standing_targets(endpoint, &targets);
     add_sets(endpoint, &targets);
     endpoint->message = targets.pending;
+    if (targets.doubted.at)
+        note_doubted_target(&targets, endpoint);
     if (!endpoint->set_count)
         hold(context, endpoint);
     if (targets.invalid.at)
@@ -400,6 +414,14 @@ static void explain_mixed(const struct endpoint_context *context, struct intent_
             : "there are addresses and host names: the addresses are published");
 }
 
+static void explain_doubted_target(struct intent_endpoint *endpoint)
+{
+    if (!endpoint->doubted || !endpoint->set_count || endpoint->reason)
+        return;
+    endpoint->reason = REASON_PRIVATE_TARGET;
+    endpoint->message = endpoint->doubted;
+}
+
 static void explain_invalid_target(struct intent_endpoint *endpoint)
 {
     if (!endpoint->invalid_target || endpoint->state == NAME_INVALID ||
@@ -423,6 +445,7 @@ static void make_endpoint(const struct endpoint_context *context, struct intent_
     if (endpoint->state != NAME_INVALID)
         check_holder(context, endpoint);
     explain_mixed(context, endpoint);
+    explain_doubted_target(endpoint);
     explain_invalid_target(endpoint);
 }
 

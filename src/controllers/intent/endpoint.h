@@ -26,6 +26,7 @@ struct intent_endpoint {
     enum reason reason;
     const char *message;
     const char *invalid_target; // one of the targets cannot be one; NULL: all can
+    const char *doubted;        // one of the targets, likely a mistake (PrivateTarget); or NULL
     bool is_mixed;              // some targets are left out (MixedTargets)
     bool is_unknown;            // a cluster that may have more targets could not be asked
     const struct standing_endpoint *standing; // the DNSEndpoint of that name; NULL: there is none

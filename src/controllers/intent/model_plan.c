@@ -114,8 +114,12 @@ static bool is_awaited(const struct dnspublication_status *status, const char *s
 // A name that is written, and of which the server or our backend says why no more comes of it.
 static bool is_failing(const struct published_name *name)
 {
-    return name->state == NAME_WRITTEN && name->reason && name->reason != REASON_MIXED_TARGETS &&
-           name->reason != REASON_INVALID_TARGET;
+    static const enum reason warnings[] = {REASON_MIXED_TARGETS, REASON_PRIVATE_TARGET,
+                                           REASON_INVALID_TARGET};
+    for (size_t i = 0; i < COUNT_OF(warnings); i++)
+        if (name->reason == warnings[i])
+            return false;
+    return name->state == NAME_WRITTEN && name->reason;
 }
 
 static char *find_failure(const struct dnspublication_status *status, const char *shown)

@@ -122,6 +122,20 @@ static void addresses_and_host_names_together_are_told(void **state)
     assert_string_equal(text_of_name(0, "state"), "Written");
 }
 
+static void a_private_address_that_is_written_for_the_public_is_told(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'dnsPublicAddress':'198.51.100.9,10.0.0.7'}", "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 10.0.0.7 198.51.100.9 300");
+    assert_string_equal(text_of_name(0, "reason"), "PrivateTarget");
+    assert_non_null(strstr(text_of_name(0, "message"), "10.0.0.7 is a private address"));
+    put_cluster("{'dnsPublicAddress':'198.51.100.9'}", "");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "reason"), "");
+}
+
 // ---- holding ------------------------------------------------------------------------------------
 
 static void a_target_that_cannot_be_is_told_and_the_others_are_published(void **state)
@@ -1384,6 +1398,7 @@ int main(void)
         SITE(the_first_source_that_has_an_address_counts),
         SITE(a_record_that_a_cluster_lists_has_its_local_addresses),
         SITE(addresses_and_host_names_together_are_told),
+        SITE(a_private_address_that_is_written_for_the_public_is_told),
         SITE(a_target_that_cannot_be_is_told_and_the_others_are_published),
         SITE(the_last_addresses_stay_for_ever_or_for_the_time_that_is_asked_for),
         SITE(held_addresses_go_at_their_time_and_are_forgotten_when_others_come),
