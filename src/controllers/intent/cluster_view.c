@@ -1,5 +1,6 @@
 #include "controllers/intent/cluster_view.h"
 
+#include "base/hash.h"
 #include "controllers/intent/edge_cluster.h"
 #include "kinds/node/node_kind.h"
 
@@ -29,19 +30,20 @@ static const char *object_name_of(const struct cluster_view *view)
     return edgecluster_object_name(view->reader->arena, reference->provider, reference->cluster);
 }
 
-// The question for a cluster's addresses. Its epoch changes when the cluster comes into reach, so
-// that it is asked again at once.
+// The question for a cluster's addresses. Its epoch changes when the cluster comes into reach, and
+// when people want all inputs to be read again, so that it is asked at once.
 static struct question question_of(const struct cluster_view *view)
 {
     struct arena *arena = view->reader->arena;
     struct value *about = value_make(arena, VALUE_MAP);
+    const uint64_t epoch[] = {view->cluster->reach, (uint64_t)view->resolved->publication.update};
     value_put(arena, about, "namespace", value_make_text(arena, view->resolved->service_namespace));
     return (struct question){
         .backend = edge_cluster_backend(arena, text_of(object_name_of(view))),
         .name = "addresses",
         .about = about,
         .good_for_ms = ANSWER_MS,
-        .epoch = view->cluster->reach,
+        .epoch = hash_octets(epoch, sizeof epoch),
     };
 }
 

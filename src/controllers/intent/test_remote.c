@@ -101,6 +101,17 @@ static void a_cluster_that_comes_into_reach_is_asked_at_once(void **state)
     assert_int_not_equal(site.decision.questions[0].epoch, epoch);
 }
 
+static void a_cluster_is_asked_at_once_when_people_want_an_update(void **state)
+{
+    (void)state;
+    put_one();
+    reconcile_site("dig");
+    uint64_t epoch = site.decision.questions[0].epoch;
+    put_publication(WANTED ",'update':1");
+    reconcile_site("dig");
+    assert_int_not_equal(site.decision.questions[0].epoch, epoch);
+}
+
 static void what_it_answers_counts_as_objects_of_our_own_cluster_do(void **state)
 {
     static const struct {
@@ -293,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SITE(a_cluster_is_asked_about_the_namespace_of_the_logical_cloud),
         SITE(a_cluster_that_comes_into_reach_is_asked_at_once),
+        SITE(a_cluster_is_asked_at_once_when_people_want_an_update),
         SITE(what_it_answers_counts_as_objects_of_our_own_cluster_do),
         SITE(a_record_that_a_cluster_lists_has_its_local_addresses),
         SITE(nobody_is_asked_where_an_address_is_written),
