@@ -167,6 +167,30 @@ static void what_is_odd_is_warned_of(void **state)
     check_rules(rules, COUNT_OF(rules), FINDING_WARNING);
 }
 
+static void a_native_record_has_zones_and_a_key(void **state)
+{
+    (void)state;
+    static const struct rule rules[] = {
+        {"aws", "'engine':'native'", "spec.engine: native is for provider rfc2136 only"},
+        {"rfc2136", WITH("'rfc2136-zone':'example.org'") ",'engine':'native'", NULL},
+        {"rfc2136",
+         WITH("'rfc2136-insecure':true,'rfc2136-tsig-keyname':null") ",'secretRefs':null,"
+                                                                     "'engine':'native'",
+         "rfc2136-tsig-keyname: is required by engine: native, which signs"},
+        {"rfc2136", WITH("'rfc2136-zone':''") ",'engine':'native'",
+         "rfc2136-zone: is required by engine"},
+        {"rfc2136", WITH("'rfc2136-zone':'.'") ",'engine':'native'",
+         "\".\" is no zone that engine: native"},
+        {"rfc2136", WITH("'rfc2136-zone':['a.test','a..b']") ",'engine':'native'",
+         "\"a..b\" is no zone"},
+        {"rfc2136",
+         WITH("'rfc2136-zone':['a','b','c','d','e','f','g','h','i.test']") ",'engine':'native'",
+         "lists 9 zones, and engine: native takes 8"},
+        {"rfc2136", WITH("'rfc2136-zone':'.'"), NULL},
+    };
+    check_rules(rules, COUNT_OF(rules), FINDING_ERROR);
+}
+
 static void what_stands_beside_parameters_is_judged(void **state)
 {
     (void)state;
@@ -230,22 +254,6 @@ static void what_stands_beside_parameters_is_judged(void **state)
         {"aws", "'version':'v0.18.0'", "v0.18.0 is not supported: take v0.19.0 or newer"},
         {"aws", "'image':'x:latest'", "spec.image: must not have the tag latest"},
         {"aws", "'image':'x:v0.21.0','version':'v0.22.0'", "make them agree"},
-        {"aws", "'engine':'native'", "spec.engine: native is for provider rfc2136 only"},
-        {"rfc2136", WITH("'rfc2136-zone':'example.org'") ",'engine':'native'", NULL},
-        {"rfc2136",
-         WITH("'rfc2136-insecure':true,'rfc2136-tsig-keyname':null") ",'secretRefs':null,"
-                                                                     "'engine':'native'",
-         "rfc2136-tsig-keyname: is required by engine: native, which signs"},
-        {"rfc2136", WITH("'rfc2136-zone':''") ",'engine':'native'",
-         "rfc2136-zone: is required by engine"},
-        {"rfc2136", WITH("'rfc2136-zone':'.'") ",'engine':'native'",
-         "\".\" is no zone that engine: native"},
-        {"rfc2136", WITH("'rfc2136-zone':['a.test','a..b']") ",'engine':'native'",
-         "\"a..b\" is no zone"},
-        {"rfc2136",
-         WITH("'rfc2136-zone':['a','b','c','d','e','f','g','h','i.test']") ",'engine':'native'",
-         "lists 9 zones, and engine: native takes 8"},
-        {"rfc2136", WITH("'rfc2136-zone':'.'"), NULL},
         {"aws", "'allowedProjects':['Edge_Shop']", NULL},
         {"aws", "'allowedProjects':['a','-b']", "spec.allowedProjects[1]: must be the name"},
         {"aws", "'verify':{'servers':['192.0.2.53','[2001:db8::53]:5353','2001:db8::53']}", NULL},
@@ -613,6 +621,7 @@ int main(void)
         UNIT(the_documented_example_has_two_errors),
         UNIT(parameters_are_judged_together),
         UNIT(messages_are_signed_or_not),
+        UNIT(a_native_record_has_zones_and_a_key),
         UNIT(what_is_odd_is_warned_of),
         UNIT(what_stands_beside_parameters_is_judged),
         UNIT(secret_refs_have_names_of_secrets_and_of_keys),
