@@ -438,8 +438,22 @@ spec:
 """)
     shop.site.wait(lambda: shop.get("/v2/cluster-providers/mine").status == 200, "it is read")
     answer = shop.put("/v2/cluster-providers", "mine", {}, description="yours")
-    assert answer.status == 409 and "stands in a manifest of users" in answer.text
+    assert answer.status == 409 and "stands in mine.yaml, a manifest of users" in answer.text
     assert shop.get("/v2/cluster-providers/mine").json["metadata"]["description"] == "mine"
+
+
+def test_a_namespace_of_others_is_no_project_and_stays(programs, tmp_path):
+    site = Site(programs, tmp_path)
+    site.write("theirs.yaml", """apiVersion: v1
+kind: Namespace
+metadata: {name: theirs}
+""")
+    api = start(site)
+    answer = api.post("/v2/projects", "theirs")
+    assert answer.status == 409 and "stands in theirs.yaml, a manifest of users" in answer.text
+    assert api.get("/v2/projects").json == []
+    assert api.delete("/v2/projects/theirs").status == 404
+    assert "theirs" in (site.folder / "theirs.yaml").read_text()
 
 
 # ---- secrets ------------------------------------------------------------------------------------
@@ -536,6 +550,32 @@ def test_a_group_is_instantiated_and_terminated(shop):
     assert shop.ask("POST", f"{GROUP}/nobody/terminate").lines == [
         "DeploymentIntentGroup not found"]
     assert shop.get(f"{path}/instantiate").headers["Allow"] == "POST"
+
+
+def test_a_record_of_another_project_is_used_when_that_one_allows_it(shop):
+    group = GROUP.replace("/shop/", "/guest/")
+    clouds = CLOUDS.replace("/shop/", "/guest/")
+    shop.created("/v2/projects", "guest")
+    shop.created(clouds, "cloud", {"namespace": "web"})
+    shop.created(f"{clouds}/cloud/cluster-references", "one",
+                 {"clusterProvider": "vendor", "cluster": "edge01", "loadBalancerIP": "192.0.2.8"})
+    shop.created(f"{clouds}/cloud/kv-pairs", "dns-update-record-list",
+                 {"kv": [{"first": "shop/public"}]})
+    shop.created(group, "group", {"logicalCloud": "cloud"})
+    shop.created(f"{group}/group/traffic-group-intents", "traffic")
+    shop.created(f"{group}/group/traffic-group-intents/traffic/inbound-intents", "web",
+                 {**SERVICE, "externalName": "guest.example.test"})
+    shop.ask("POST", f"{group}/group/instantiate")
+    status = lambda: shop.get(f"{group}/group/status").json["status"]  # noqa: E731
+    shop.site.wait(lambda: "RecordNotAllowed" in json.dumps(status()), "the record is not allowed")
+    parameters = {**PARAMETERS, "rfc2136-tsig-secret": "********"}
+    for allowed in (["guest"], ["others"], []):
+        assert shop.put(RECORDS, "public", {
+            "provider": "rfc2136", "external-dns-parameters": parameters,
+            "allowedProjects": allowed}).status == 200
+        shop.site.wait(lambda: any(name["state"] == "Written" for name in
+                                   status().get("names", [])) == (allowed == ["guest"]),
+                       lambda: f"{allowed}: {status()}")
 
 
 def test_the_status_lists_all_names_also_those_that_the_object_does_not_hold(shop):
@@ -712,6 +752,29 @@ def test_tls_is_served(programs, tmp_path):
     link.request("GET", "/v2/projects")
     assert link.getresponse().status == 200
     link.close()
+
+
+def peer(port):
+    """The certificate that is served."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection((LOOPBACK, port), harness.HANG_S) as link, \
+            context.wrap_socket(link) as tls:
+        return tls.getpeercert(binary_form=True)
+
+
+def test_a_new_certificate_is_served_without_a_restart(programs, tmp_path):
+    harness.make_pair(tmp_path, "rest")
+    site = Site(programs, tmp_path)
+    port = free_port()
+    site.start("--controllers", "intent", "--intent-listen", f"{LOOPBACK}:{port}",
+               "--intent-tls-cert", tmp_path / "rest.crt", "--intent-tls-key",
+               tmp_path / "rest.key")
+    first = peer(port)
+    harness.make_pair(tmp_path, "next")
+    for end in "crt", "key":
+        (tmp_path / f"next.{end}").rename(tmp_path / f"rest.{end}")
+    site.wait(lambda: peer(port) != first, "the new certificate is served")
 
 
 # ---- the description ----------------------------------------------------------------------------

@@ -583,9 +583,13 @@ static bool check_child(const struct folder *folder, const struct object *seen, 
     if (!check_leading(folder, seen, err) || !find_entry(folder, seen, &id, err) ||
         !check_version(folder, id, seen, err))
         return false;
-    if (name_is_child(folder->entries.files[folder->entries.items[id].file].path))
+    const char *path = folder->entries.files[folder->entries.items[id].file].path;
+    if (name_is_child(path))
         return true;
-    return refuse_write(err, FAULT_SPEC, 422, "Invalid", seen, "stands in a manifest of users");
+    AUTO_BUFFER why = {0};
+    buffer_printf(&why, "stands in %s, a manifest of users, which is not written: change it there",
+                  path);
+    return refuse_write(err, FAULT_SPEC, 422, "Invalid", seen, why.at);
 }
 
 static bool check_absent(const struct folder *folder, const struct object_ref_key *key,
