@@ -45,6 +45,7 @@ static struct {
     struct engine *engine;
     const char *status; // of each decision, in JSON
     unsigned decisions;
+    bool shows_all; // the last one was to list all
 } bench;
 
 static void decide(const struct snapshot *snapshot, void *model, struct decision *out)
@@ -52,6 +53,7 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     struct error err;
     (void)model;
     bench.decisions++;
+    bench.shows_all = snapshot->shows_all;
     out->status =
         value_read_json(snapshot->arena, text_of(bench.status), &value_reply_limits, &err);
 }
@@ -116,10 +118,11 @@ static int close_bench(void **state)
     return 0;
 }
 
+static const struct object_ref_key key = {&subject_kind, {"shop", 4}, {"one", 3}};
+
 // With another label the subject is decided anew.
 static void expect_writes(const char *label, size_t writes)
 {
-    static const struct object_ref_key key = {&subject_kind, {"shop", 4}, {"one", 3}};
     struct error err = {0};
     AUTO_BUFFER yaml = {0};
     unsigned decisions = bench.decisions;
@@ -156,11 +159,29 @@ static void fields_that_are_gone_make_no_other_status(void **state)
     expect_writes("fourth", 2);
 }
 
+static void a_status_that_is_only_asked_for_is_not_written(void **state)
+{
+    static const struct object_ref_key other = {&subject_kind, {"shop", 4}, {"two", 3}};
+    (void)state;
+    bench.status = "{\"config\":{\"id\":\"a\"}}";
+    expect_writes("first", 1);
+    assert_false(bench.shows_all);
+    bench.status = "{\"config\":{\"id\":\"b\"}}";
+    const struct value *status = engine_decide_status(bench.engine, &key);
+    assert_true(bench.shows_all);
+    assert_true(text_is(value_text_at(status, "config.id"), "b"));
+    run();
+    assert_int_equal(model_server_written(bench.server, &key), 1);
+    assert_null(engine_decide_status(bench.engine, &other));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_same_status_is_written_once, open_bench, close_bench),
         cmocka_unit_test_setup_teardown(fields_that_are_gone_make_no_other_status, open_bench,
+                                        close_bench),
+        cmocka_unit_test_setup_teardown(a_status_that_is_only_asked_for_is_not_written, open_bench,
                                         close_bench),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

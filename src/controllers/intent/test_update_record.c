@@ -881,6 +881,18 @@ static void a_place_is_remembered_without_its_deployment(void **state)
 
 // ---- credentials --------------------------------------------------------------------------------
 
+static void coredns_without_an_etcd_says_so(void **state)
+{
+    (void)state;
+    put(&dnsupdaterecord_kind, "public", "'spec':{'provider':'coredns'}");
+    reconcile_record();
+    assert_condition("CredentialsReady", "False/EtcdUrlsMissing");
+    put(&dnsupdaterecord_kind, "public",
+        "'spec':{'provider':'coredns','env':[{'name':'ETCD_URLS','value':'http://etcd:2379'}]}");
+    reconcile_record();
+    assert_condition("CredentialsReady", "True/Ready");
+}
+
 static void an_incomplete_secret_holds_the_deployment(void **state)
 {
     (void)state;
@@ -1041,6 +1053,7 @@ int main(void)
         STORY(an_engine_that_comes_with_another_place_waits_for_the_old_one),
         STORY(external_dns_drains_on_though_the_engine_is_changed),
         STORY(a_place_is_remembered_without_its_deployment),
+        STORY(coredns_without_an_etcd_says_so),
         STORY(an_incomplete_secret_holds_the_deployment),
         STORY(a_crash_is_shown_with_its_last_line_and_no_secret),
         STORY(what_keeps_a_deployment_away_is_named),
