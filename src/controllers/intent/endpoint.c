@@ -422,6 +422,19 @@ static void explain_doubted_target(struct intent_endpoint *endpoint)
     endpoint->message = endpoint->doubted;
 }
 
+// CoreDNS asks etcd by the prefix of a name, and an alias has its ownership text beside it.
+static void explain_alias(struct intent_endpoint *endpoint)
+{
+    const struct update_record *record = endpoint->record->record;
+    if (endpoint->reason || !endpoint->set_count || record->provider != EXTERNAL_DNS_COREDNS ||
+        !text_is(update_record_text(record, PARAMETER_REGISTRY), "txt") ||
+        !text_is(endpoint->sets[0].type, "CNAME"))
+        return;
+    endpoint->reason = REASON_ALIAS_WITH_TEXT;
+    endpoint->message = "CoreDNS may answer with the text of the name's owner in place of the host "
+                        "name: give an address, or set registry: noop";
+}
+
 static void explain_invalid_target(struct intent_endpoint *endpoint)
 {
     if (!endpoint->invalid_target || endpoint->state == NAME_INVALID ||
@@ -446,6 +459,7 @@ static void make_endpoint(const struct endpoint_context *context, struct intent_
         check_holder(context, endpoint);
     explain_mixed(context, endpoint);
     explain_doubted_target(endpoint);
+    explain_alias(endpoint);
     explain_invalid_target(endpoint);
 }
 

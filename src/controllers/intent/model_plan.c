@@ -115,7 +115,7 @@ static bool is_awaited(const struct dnspublication_status *status, const char *s
 static bool is_failing(const struct published_name *name)
 {
     static const enum reason warnings[] = {REASON_MIXED_TARGETS, REASON_PRIVATE_TARGET,
-                                           REASON_INVALID_TARGET};
+                                           REASON_ALIAS_WITH_TEXT, REASON_INVALID_TARGET};
     for (size_t i = 0; i < COUNT_OF(warnings); i++)
         if (name->reason == warnings[i])
             return false;

@@ -136,6 +136,29 @@ static void a_private_address_that_is_written_for_the_public_is_told(void **stat
     assert_string_equal(text_of_name(0, "reason"), "");
 }
 
+static void an_alias_that_coredns_mistakes_is_told(void **state)
+{
+    static const struct {
+        const char *record;
+        const char *target;
+        const char *reason;
+    } rows[] = {
+        {"'provider':'coredns'", "lb.example.net", "AliasWithText"},
+        {"'provider':'coredns'", "198.51.100.9", ""},
+        {"'provider':'coredns','external-dns-parameters':{'registry':'noop'}", "lb.example.net",
+         ""},
+        {"'provider':'aws'", "lb.example.net", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        put_usual();
+        put(&dnsupdaterecord_kind, "public", arena_printf(arena, "'spec':{%s}", rows[i].record));
+        put_cluster(arena_printf(arena, "{'dnsPublicAddress':'%s'}", rows[i].target), "");
+        reconcile_site("dig");
+        assert_string_equal(text_of_name(0, "reason"), rows[i].reason);
+    }
+}
+
 // ---- holding ------------------------------------------------------------------------------------
 
 static void a_target_that_cannot_be_is_told_and_the_others_are_published(void **state)
@@ -1398,6 +1421,7 @@ int main(void)
         SITE(the_first_source_that_has_an_address_counts),
         SITE(a_record_that_a_cluster_lists_has_its_local_addresses),
         SITE(addresses_and_host_names_together_are_told),
+        SITE(an_alias_that_coredns_mistakes_is_told),
         SITE(a_private_address_that_is_written_for_the_public_is_told),
         SITE(a_target_that_cannot_be_is_told_and_the_others_are_published),
         SITE(the_last_addresses_stay_for_ever_or_for_the_time_that_is_asked_for),
