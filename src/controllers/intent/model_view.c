@@ -22,26 +22,36 @@ static bool is_shared(const struct plan *a, const struct plan *b)
            text_equal(object_namespace(a->publication), object_namespace(b->publication));
 }
 
+// The oldest of the publications older than that one that want the name; NULL: there is none.
+static const struct wanted_name *find_first(const struct intent_model *model,
+                                            const struct object *publication, uint64_t key)
+{
+    const struct wanted_name *first = NULL;
+    const struct object *holder = publication;
+    for (size_t at = model_find_names(model, key);
+         at < model->name_count && model->names[at].key == key; at++) {
+        const struct object *other = model->plans[model->names[at].publication].publication;
+        if (object_compare_age(other, holder) >= 0)
+            continue;
+        first = &model->names[at];
+        holder = other;
+    }
+    return first;
+}
+
 const struct object *intent_model_holder(const struct intent_model *model,
                                          const struct object *publication,
                                          const struct object *record, struct text name,
                                          int64_t *ttl_s)
 {
-    const struct plan *first = NULL;
-    uint64_t key = model_name_key(record, name);
     uint32_t id = model_find_plan(model, publication);
     must(id != TABLE_NONE);
-    for (size_t at = model_find_names(model, key);
-         at < model->name_count && model->names[at].key == key; at++) {
-        const struct plan *other = &model->plans[model->names[at].publication];
-        bool is_older = object_compare_age(other->publication, publication) < 0;
-        if (!is_older || (first && object_compare_age(other->publication, first->publication) > 0))
-            continue;
-        if (!is_shared(other, &model->plans[id]))
-            return other->publication;
-        first = other;
-        *ttl_s = model->names[at].ttl_s;
-    }
+    const struct wanted_name *first = find_first(model, publication, model_name_key(record, name));
+    if (!first)
+        return NULL;
+    if (!is_shared(&model->plans[first->publication], &model->plans[id]))
+        return model->plans[first->publication].publication;
+    *ttl_s = first->ttl_s;
     return NULL;
 }
 

@@ -49,6 +49,7 @@ static struct site {
     struct receipt *receipts;
     size_t receipt_count;
     const struct object *shared; // a DNSEndpoint of another publication of the share group, or NULL
+    const char *namespace_;      // of what is put
 } site;
 
 static void model_wake(void *context, const struct object *object)
@@ -66,7 +67,8 @@ static void model_programmed(void *context, const struct object *object, int64_t
 static inline int open_site(void **state)
 {
     int code = set_up(state);
-    site = (struct site){.now_ms = BEGAN_S * 1000LL, .outcome = RECEIPT_SETTLED};
+    site =
+        (struct site){.now_ms = BEGAN_S * 1000LL, .outcome = RECEIPT_SETTLED, .namespace_ = "shop"};
     site.objects = mem_new_array(struct site_object, OBJECTS_MAX);
     site.model = intent_shared_model.make(NULL);
     return code;
@@ -140,8 +142,8 @@ static inline void store_tree(struct site_object *stored)
         intent_shared_model.put(site.model, stored->object);
 }
 
-// Adds an object or replaces what stands in it beside metadata. All are in namespace shop, which is
-// a project.
+// Adds an object or replaces what stands in it beside metadata. It is in the site's namespace,
+// which is a project.
 static inline struct site_object *put(const struct kind *kind, const char *name,
                                       const char *members)
 {
@@ -159,7 +161,7 @@ static inline struct site_object *put(const struct kind *kind, const char *name,
                                   name, (size_t)(stored - site.objects) + 1,
                                   (size_t)(stored - site.objects) % 60, members));
     if (kind->is_namespaced)
-        value_put_text(arena, stored->tree, "metadata.namespace", "shop");
+        value_put_text(arena, stored->tree, "metadata.namespace", site.namespace_);
     value_put_int(arena, stored->tree, "metadata.generation", 1);
     store_tree(stored);
     return stored;
@@ -186,6 +188,8 @@ static inline void carry_out(const struct object_want *want)
     struct site_object *stored = index_at_site(want->key.kind, name) == OBJECTS_MAX
                                      ? put(want->key.kind, name, "'spec':{}")
                                      : at_site(want->key.kind, name);
+    value_put(arena, stored->tree, "metadata.namespace",
+              value_make_text(arena, want->key.namespace_));
     const struct value *before = value_copy(arena, value_find(stored->tree, "spec"));
     stored->tree = value_merge_patch(arena, stored->tree, value_copy(arena, want->tree));
     int64_t generation = value_int_at(stored->tree, "metadata.generation", 0);
@@ -207,6 +211,26 @@ static inline const struct object **list_endpoints(size_t *count)
     for (size_t i = 0; i < site.count; i++)
         if (site.objects[i].tree && site.objects[i].kind == &dnsendpoint_kind)
             found[(*count)++] = site.objects[i].object;
+    return found;
+}
+
+// Those of one publication.
+static inline const struct object **list_endpoints_of(const struct object *publication,
+                                                      size_t *count)
+{
+    size_t all;
+    const struct object **found = list_endpoints(&all);
+    const char *place = arena_printf(arena, "%.*s/%.*s", TEXT_ARGS(object_namespace(publication)),
+                                     TEXT_ARGS(object_name(publication)));
+    *count = 0;
+    for (size_t i = 0; i < all; i++) {
+        struct dnsendpoint endpoint;
+        dnsendpoint_unpack(arena, object_spec(found[i]), &endpoint);
+        if (text_is(text_map_find(endpoint.annotations, endpoint.annotation_count,
+                                  TEXT(INTENT_PUBLICATION_ANNOTATION)),
+                    place))
+            found[(*count)++] = found[i];
+    }
     return found;
 }
 
@@ -284,14 +308,15 @@ static inline void decide_site(const char *name)
     struct input_objects inputs[PUBLICATION_INPUTS] = {0};
     struct site_object *subject = at_site(&dnspublication_kind, name);
     settle_model();
-    inputs[PUBLICATION_ENDPOINTS].objects = list_endpoints(&inputs[PUBLICATION_ENDPOINTS].count);
+    inputs[PUBLICATION_ENDPOINTS].objects =
+        list_endpoints_of(subject->object, &inputs[PUBLICATION_ENDPOINTS].count);
     inputs[PUBLICATION_ENDPOINTS].is_synced = true;
     inputs[PUBLICATION_ENDPOINTS].is_missing = site.has_no_endpoints;
     inputs[PUBLICATION_SHARED].objects = &site.shared;
     inputs[PUBLICATION_SHARED].count = site.shared != NULL;
     const struct snapshot snapshot = {
         .arena = arena,
-        .namespace_ = TEXT("shop"),
+        .namespace_ = object_namespace(subject->object),
         .name = text_of(name),
         .subject = subject->object,
         .inputs = inputs,

@@ -1,0 +1,398 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "controllers/intent/address.h"
+#include "controllers/intent/test_site.h"
+
+// What a publication's DNSEndpoints say: whose addresses, whose names.
+
+static const char *text_of_name(const char *publication, const char *key)
+{
+    const struct value *name = value_at(status_of(publication), "names[0]", NULL);
+    struct text text = value_text_at(name, key);
+    return text.at ? arena_copy(arena, text.at, text.len) : "";
+}
+
+// ---- addresses ----------------------------------------------------------------------------------
+
+#define INGRESS(points)                                                                            \
+    "'spec':{'type':'LoadBalancer','clusterIPs':['10.96.0.7','fd00::7']},'status':{'loadBalancer'" \
+    ":{'ingress':[" points "]}}"
+#define NODES                                                                                      \
+    "'status':{'conditions':[{'type':'Ready','status':'True'}],'addresses':["                      \
+    "{'type':'ExternalIP','address':'%s'},{'type':'InternalIP','address':'%s'}]}"
+
+static void renew_site(void)
+{
+    void *unused;
+    close_site(NULL);
+    open_site(&unused);
+}
+
+// What a cluster of ours has for a publication, by a record of the logical cloud or of the cluster.
+static const char *published_in(const char *pairs, const char *service, const char *node,
+                                bool is_local)
+{
+    put_usual();
+    put_cloud(",'loadBalancerIP':'0.0.0.0'", is_local ? "" : LISTED);
+    put_cluster(
+        is_local ? arena_printf(arena, "%s]},{'name':'dns-update-record-list','kv':[" LISTED, pairs)
+                 : pairs,
+        ",'local':true");
+    if (service)
+        put(&service_kind, "web", service);
+    if (node)
+        put(&node_kind, "node", node);
+    reconcile_site("dig");
+    return published();
+}
+
+static void private_addresses_of_a_cluster_are_for_no_public_name(void **state)
+{
+    static const char *const addresses[][2] = {
+        {"10.0.0.1", ""},
+        {"172.15.255.255", "A 172.15.255.255 300"},
+        {"172.16.0.1", ""},
+        {"172.31.255.255", ""},
+        {"172.32.0.1", "A 172.32.0.1 300"},
+        {"192.168.1.1", ""},
+        {"192.169.0.1", "A 192.169.0.1 300"},
+        {"100.63.255.255", "A 100.63.255.255 300"},
+        {"100.64.0.1", ""},
+        {"100.127.255.255", ""},
+        {"100.128.0.1", "A 100.128.0.1 300"},
+        {"127.0.0.1", ""},
+        {"169.254.1.1", ""},
+        {"fc00::1", ""},
+        {"fdff::1", ""},
+        {"fe00::1", "AAAA fe00::1 300"},
+        {"fe80::1", ""},
+        {"febf::1", ""},
+        {"::1", ""},
+        {"2001:db8::1", "AAAA 2001:db8::1 300"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(addresses); i++)
+        for (int way = 0; way < 3; way++) {
+            renew_site();
+            bool is_local = way == 2;
+            struct text address = text_of(addresses[i][0]);
+            const char *ingress = arena_printf(arena, INGRESS("{'ip':'%s'}"), address.at);
+            const char *node = arena_printf(arena, NODES, address.at, address.at);
+            const char *service = way == 1 ? "'spec':{'type':'NodePort'}" : ingress;
+            assert_string_equal(
+                published_in("{'x':'y'}", service, way == 1 ? node : NULL, is_local),
+                is_local ? arena_printf(arena, "%s %s 300", address_type(address), address.at)
+                         : addresses[i][1]);
+        }
+}
+
+// The rows of the table below those that an operator writes.
+static void a_cluster_says_its_addresses_in_order(void **state)
+{
+    static const char node_ports[] = "'spec':{'type':'NodePort','clusterIPs':['10.96.0.7']}";
+    static const struct {
+        const char *service;
+        bool has_node;
+        bool is_local;
+        const char *published;
+    } rows[] = {
+        {INGRESS("{'ip':'203.0.113.1'},{'ip':'203.0.113.2','hostname':'lb.example.net'}"), true,
+         false, "A 203.0.113.1 203.0.113.2 300"},
+        {"'spec':{'type':'NodePort','clusterIPs':['10.96.0.7']},'status':{'loadBalancer':{"
+         "'ingress':[{'ip':'203.0.113.1'}]}}",
+         true, false, "A 203.0.113.1 300"},
+        {"'spec':{'type':'NodePort','clusterIPs':['10.96.0.7']},'status':{'loadBalancer':{"
+         "'ingress':[{'ip':'203.0.113.1'}]}}",
+         true, true, "A 203.0.113.1 300"},
+        {INGRESS(""), true, false, ""},
+        {INGRESS(""), true, true, "A 10.96.0.7 300; AAAA fd00::7 300"},
+        {node_ports, true, false, "A 203.0.113.5 300"},
+        {node_ports, true, true, "A 10.0.0.5 300"},
+        {node_ports, false, false, ""},
+        {node_ports, false, true, "A 10.96.0.7 300"},
+        {"'spec':{'type':'ClusterIP','clusterIP':'None','clusterIPs':['None']}", true, true, ""},
+        {"'spec':{'type':'ExternalName','externalName':'a.example.net'}", true, true, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        renew_site();
+        const char *node = arena_printf(arena, NODES, "203.0.113.5", "10.0.0.5");
+        assert_string_equal(published_in("{'x':'y'}", rows[i].service,
+                                         rows[i].has_node ? node : NULL, rows[i].is_local),
+                            rows[i].published);
+    }
+}
+
+static void what_is_written_for_one_scope_is_for_no_other(void **state)
+{
+    static const struct {
+        const char *pairs;
+        bool is_local;
+        const char *published;
+    } rows[] = {
+        {"{'dnsPublicAddress':'198.51.100.1'}", true, ""},
+        {"{'dnsPublicAddress.web':'198.51.100.1'}", true, ""},
+        {"{'dnsLocalAddress':'198.51.100.1'}", false, ""},
+        {"{'dnsLocalAddress.web':'198.51.100.1'}", false, ""},
+        {"{'dnsPublicAddress.other':'198.51.100.1'}", false, ""},
+        {"{'dnsPublicAddress.web':' , ,'},{'dnsPublicAddress':' 198.51.100.2,,198.51.100.1 '}",
+         false, "A 198.51.100.1 198.51.100.2 300"},
+        {"{'dnsLocalAddress.web':' '},{'dnsLocalAddress':'a.example.net.'}", true,
+         "CNAME a.example.net 300"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        renew_site();
+        assert_string_equal(published_in(rows[i].pairs, NULL, NULL, rows[i].is_local),
+                            rows[i].published);
+    }
+}
+
+static void a_cluster_reference_has_an_address_for_the_public_alone(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'x':'y'}]},{'name':'dns-update-record-list','kv':[" LISTED, "");
+    put_cloud(",'loadBalancerIP':'198.51.100.4'", "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    put_cluster("{'x':'y'}", "");
+    put_cloud(",'loadBalancerIP':'198.51.100.4'", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.4 300");
+}
+
+// One that is neither ours nor has a kubeconfig says nothing, though we have a Service of that
+// name.
+static void a_cluster_that_is_not_read_has_what_is_written_alone(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'x':'y'}", "");
+    put(&service_kind, "web", INGRESS("{'ip':'203.0.113.1'}"));
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(text_of_name("dig", "state"), "AddressPending");
+    put_cluster("{'x':'y'}", ",'local':true");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 203.0.113.1 300");
+}
+
+static void the_services_are_those_in_the_namespace_of_the_logical_cloud(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'x':'y'}", ",'local':true");
+    put(&logicalcloud_kind, "cloud",
+        "'spec':{'namespace':'apps','clusterReferences':[{'name':'r','clusterProvider':'vendor',"
+        "'cluster':'one'}],'kvPairs':[{'name':'dns-update-record-list','kv':[" LISTED "]}]}");
+    put(&service_kind, "web", INGRESS("{'ip':'203.0.113.1'}"));
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    put_away(&service_kind, "web");
+    site.namespace_ = "apps";
+    put(&service_kind, "web", INGRESS("{'ip':'203.0.113.2'}"));
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 203.0.113.2 300");
+}
+
+// ---- names that several want --------------------------------------------------------------------
+
+static void set_age(struct site_object *stored, const char *created)
+{
+    value_put_text(arena, stored->tree, "metadata.creationTimestamp", created);
+    store_tree(stored);
+}
+
+// An app of its own that wants the name of the usual one.
+static void put_app(const char *name, const char *created, const char *cloud, const char *more)
+{
+    const char *place = arena_printf(
+        arena, "'compositeApp':'%s','version':'v1','deploymentIntentGroup':'dig'", name);
+    put(&trafficgroupintent_kind, arena_printf(arena, "traffic-%s", name),
+        arena_printf(arena,
+                     "'spec':{%s,'inbound':[{'name':'in','app':'front','appLabel':'app=front',"
+                     "'serviceName':'web','port':443,'protocol':'TCP','externalName':"
+                     "'shop.example.org','externalSupport':true}]}",
+                     place));
+    set_age(put(&dnspublication_kind, name,
+                arena_printf(arena, "'spec':{%s,'logicalCloud':'%s'," WANTED "%s}", place, cloud,
+                             more)),
+            created);
+}
+
+static void put_record_and_cloud(void)
+{
+    put_record("", "");
+    put_cluster("{'dnsPublicAddress':'198.51.100.7'}", "");
+    put_cloud("", LISTED);
+}
+
+static void assert_conflict(const char *name, const char *holder)
+{
+    reconcile_site(name);
+    assert_string_equal(text_of_name(name, "reason"), holder ? "NameConflict" : "");
+    if (holder)
+        assert_non_null(strstr(text_of_name(name, "message"),
+                               arena_printf(arena, "DNSPublication shop/%s has the name", holder)));
+}
+
+static void the_oldest_has_the_name_and_the_others_are_told_of_it(void **state)
+{
+    (void)state;
+    put_record_and_cloud();
+    put_app("young", "2025-12-30T10:00:03Z", "cloud", "");
+    put_app("middle", "2025-12-30T10:00:02Z", "cloud", "");
+    put_app("old-b", "2025-12-30T10:00:01Z", "cloud", "");
+    put_app("old-a", "2025-12-30T10:00:01Z", "cloud", "");
+    assert_conflict("young", "old-a");
+    assert_conflict("middle", "old-a");
+    assert_conflict("old-b", "old-a");
+    assert_conflict("old-a", NULL);
+    put_away(&dnspublication_kind, "old-a");
+    assert_conflict("young", "old-b");
+    assert_conflict("old-b", NULL);
+}
+
+static void a_share_group_has_the_name_with_the_ttl_of_its_first(void **state)
+{
+    (void)state;
+    put_record_and_cloud();
+    put(&logicalcloud_kind, "slow",
+        "'spec':{'clusterReferences':[{'name':'r','clusterProvider':'vendor','cluster':'one'}],"
+        "'kvPairs':[{'name':'dns-update-record-list','kv':[" LISTED "]},{'name':'x','kv':[{"
+        "'dnsTTL':'900'}]}]}");
+    put_app("stranger", "2025-12-30T10:00:02Z", "cloud", "");
+    put_app("young", "2025-12-30T10:00:03Z", "cloud", ",'shareGroup':'blue'");
+    put_app("other", "2025-12-30T10:00:03Z", "cloud", ",'shareGroup':'red'");
+    put_app("old", "2025-12-30T10:00:01Z", "slow", ",'shareGroup':'blue'");
+    assert_conflict("old", NULL);
+    assert_string_equal(published(), "A 198.51.100.7 900");
+    assert_conflict("young", NULL);
+    assert_string_equal(published(), "A 198.51.100.7 900; A 198.51.100.7 900");
+    assert_conflict("stranger", "old");
+    assert_conflict("other", "old");
+}
+
+// Another project's publication by our record, in a share group of the same name.
+static void put_foreign(const char *created)
+{
+    site.namespace_ = "abroad";
+    put(&logicalcloud_kind, "far",
+        "'spec':{'clusterReferences':[{'name':'r','clusterProvider':'vendor','cluster':'one'}],"
+        "'kvPairs':[{'name':'dns-update-record-list','kv':[{'a':'shop/public'}]}]}");
+    put_app("foreign", created, "far", ",'shareGroup':'blue'");
+    site.namespace_ = "shop";
+}
+
+static void put_projects(void)
+{
+    put(&namespace_kind, "shop", "'status':{}");
+    put(&namespace_kind, "abroad", "'status':{}");
+}
+
+static void a_share_group_ends_at_its_project(void **state)
+{
+    (void)state;
+    put_projects();
+    put_record_and_cloud();
+    put_record("", ",'allowedProjects':['abroad']");
+    put_app("own", "2025-12-30T10:00:01Z", "cloud", ",'shareGroup':'blue'");
+    put_foreign("2025-12-30T10:00:02Z");
+    assert_conflict("own", NULL);
+    reconcile_site("foreign");
+    assert_string_equal(text_of_name("foreign", "reason"), "NameConflict");
+    put_away(&dnspublication_kind, "own");
+    reconcile_site("foreign");
+    assert_string_equal(text_of_name("foreign", "reason"), "");
+}
+
+// ---- objects ------------------------------------------------------------------------------------
+
+static const struct value *endpoint_metadata(size_t at)
+{
+    size_t count;
+    struct text name;
+    const struct object **all = list_endpoints(&count);
+    must(at < count);
+    name = object_name(all[at]);
+    return value_find(at_site(&dnsendpoint_kind, arena_copy(arena, name.at, name.len))->tree,
+                      "metadata");
+}
+
+static void assert_json(const struct value *found, const char *expected)
+{
+    assert_string_equal(json_of(arena, found), json_of(arena, quote(arena, expected)));
+}
+
+static void assert_labels(const struct value *metadata, const char *project,
+                          const char *publication)
+{
+    const char *labels = arena_printf(arena,
+                                      "{'app.kubernetes.io/managed-by':'signpost','" DNS_GROUP
+                                      "/project':'%s','" DNS_GROUP "/publication':'%s','" DNS_GROUP
+                                      "/update-record':'public-a421a762'}",
+                                      project, publication);
+    assert_json(value_find(metadata, "labels"), labels);
+}
+
+static void an_object_says_whose_it_is(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    const struct value *metadata = endpoint_metadata(0);
+    assert_labels(metadata, "0f94d09be3", "44fa0da1f8");
+    assert_json(value_find(metadata, "annotations"),
+                "{'" DNS_GROUP "/publication':'shop/dig','" DNS_GROUP
+                "/update-record':'public','" DNS_GROUP "/project':'shop','" DNS_GROUP
+                "/composite-app':'app','" DNS_GROUP "/version':'v1','" DNS_GROUP
+                "/deployment-intent-group':'dig'}");
+    assert_json(value_find(metadata, "ownerReferences"),
+                "[{'apiVersion':'" DNS_GROUP "/v1alpha1','controller':true,'kind':"
+                "'DNSPublication','name':'dig','uid':"
+                "'00000000-0000-0000-0000-000000000005'}]");
+}
+
+static void an_object_stands_where_its_record_is(void **state)
+{
+    (void)state;
+    put_projects();
+    put_record_and_cloud();
+    put_record("", ",'allowedProjects':['abroad']");
+    put_foreign("2025-12-30T10:00:02Z");
+    reconcile_site("foreign");
+    const struct value *metadata = endpoint_metadata(0);
+    assert_true(text_is(value_text_at(metadata, "namespace"), "shop"));
+    assert_null(value_find(metadata, "ownerReferences"));
+    assert_labels(metadata, "032a4bafaa", "9b76ddaa08");
+    assert_json(value_find(metadata, "annotations"),
+                "{'" DNS_GROUP "/publication':'abroad/foreign','" DNS_GROUP
+                "/update-record':'public','" DNS_GROUP "/project':'abroad','" DNS_GROUP
+                "/composite-app':'foreign','" DNS_GROUP "/version':'v1','" DNS_GROUP
+                "/deployment-intent-group':'dig','" DNS_GROUP "/share-group':'abroad/blue'}");
+}
+
+#define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SITE(private_addresses_of_a_cluster_are_for_no_public_name),
+        SITE(a_cluster_says_its_addresses_in_order),
+        SITE(what_is_written_for_one_scope_is_for_no_other),
+        SITE(a_cluster_reference_has_an_address_for_the_public_alone),
+        SITE(a_cluster_that_is_not_read_has_what_is_written_alone),
+        SITE(the_services_are_those_in_the_namespace_of_the_logical_cloud),
+        SITE(the_oldest_has_the_name_and_the_others_are_told_of_it),
+        SITE(a_share_group_has_the_name_with_the_ttl_of_its_first),
+        SITE(a_share_group_ends_at_its_project),
+        SITE(an_object_says_whose_it_is),
+        SITE(an_object_stands_where_its_record_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
