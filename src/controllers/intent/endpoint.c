@@ -257,24 +257,96 @@ static struct text annotation_of(const struct intent_endpoint *endpoint, struct 
                : (struct text){0};
 }
 
-// A cluster that cannot be asked may still have all that stands.
-static void add_standing_targets(const struct intent_endpoint *endpoint, struct targets *targets)
+static bool is_remembered(const struct endpoint_context *context,
+                          const struct intent_endpoint *endpoint, const struct published_name *name)
+{
+    size_t cluster = endpoint->record->cluster;
+    const char *shown = cluster == RESOLVED_CLOUD ? "" : context->resolved->clusters[cluster].shown;
+    bool was_written = name->state >= NAME_WRITTEN && name->state <= NAME_HELD;
+    return was_written && text_equal(name->name, endpoint->service->name) &&
+           text_is(name->record, endpoint->record->shown) && text_is(name->cluster, shown);
+}
+
+static bool has_name(const struct standing_endpoint *standing,
+                     const struct intent_endpoint *endpoint)
+{
+    struct text record = labels_find(object_spec(standing->object), TEXT(INTENT_RECORD_LABEL));
+    return standing->says.count && text_is(record, endpoint->record->label) &&
+           text_equal(standing->says.endpoints[0].dns_name, endpoint->service->name);
+}
+
+// May what the status says of the name be of another service?
+static bool is_ambiguous(const struct endpoint_context *context,
+                         const struct intent_endpoint *endpoint)
+{
+    const struct resolved *resolved = context->resolved;
+    for (size_t i = 0; i < resolved->service_count; i++)
+        if (&resolved->services[i] != endpoint->service &&
+            text_equal(resolved->services[i].name, endpoint->service->name))
+            return true;
+    for (size_t i = 0; i < context->standing_count; i++)
+        if (has_name(&context->standing[i], endpoint))
+            return true;
+    return false;
+}
+
+// Finds the sets of before in the status, for a DNSEndpoint that somebody has removed.
+static void recall_sets(const struct endpoint_context *context, struct intent_endpoint *endpoint)
+{
+    const struct dnspublication_status *before = context->before;
+    for (size_t i = 0; i < before->name_count && endpoint->before_count < ENDPOINT_SETS_MAX; i++) {
+        const struct published_name *name = &before->names[i];
+        if (!is_remembered(context, endpoint, name))
+            continue;
+        if (is_ambiguous(context, endpoint))
+            return;
+        endpoint->before[endpoint->before_count++] =
+            (struct endpoint){.dns_name = name->name,
+                              .type = name->type,
+                              .targets = name->targets,
+                              .target_count = name->target_count,
+                              .ttl_s = endpoint->record->ttl_s};
+        if (name->state == NAME_HELD)
+            endpoint->held_since_s = name->since_s;
+    }
+}
+
+static int64_t time_of(struct arena *arena, struct text text)
+{
+    struct value *map = value_make(arena, VALUE_MAP);
+    value_put(arena, map, "at", value_make_text(arena, text));
+    return status_time_at(map, "at");
+}
+
+static void find_before(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
     const struct standing_endpoint *standing = endpoint->standing;
-    for (size_t i = 0; standing && i < standing->says.count; i++)
-        for (size_t at = 0; at < standing->says.endpoints[i].target_count; at++)
-            add_target(targets, standing->says.endpoints[i].targets[at]);
+    for (size_t i = 0; standing && i < standing->says.count && i < ENDPOINT_SETS_MAX; i++)
+        endpoint->before[endpoint->before_count++] = standing->says.endpoints[i];
+    endpoint->held_since_s =
+        time_of(context->reader->arena, annotation_of(endpoint, TEXT(HELD_ANNOTATION)));
+    if (!endpoint->before_count)
+        recall_sets(context, endpoint);
+}
+
+// A cluster that cannot be asked may still have all that stands. That comes first, as of host names
+// the first counts.
+static void add_targets_before(const struct intent_endpoint *endpoint, struct targets *targets)
+{
+    struct targets found = *targets;
+    targets->items = NULL;
+    targets->count = targets->capacity = 0;
+    for (size_t i = 0; i < endpoint->before_count; i++)
+        for (size_t at = 0; at < endpoint->before[i].target_count; at++)
+            add_target(targets, endpoint->before[i].targets[at]);
+    for (size_t i = 0; i < found.count; i++)
+        add_target(targets, found.items[i]);
 }
 
 static int64_t held_since(const struct endpoint_context *context,
                           const struct intent_endpoint *endpoint)
 {
-    struct arena *arena = context->reader->arena;
-    struct value *map = value_make(arena, VALUE_MAP);
-    value_put(arena, map, "since",
-              value_make_text(arena, annotation_of(endpoint, TEXT(HELD_ANNOTATION))));
-    int64_t since_s = status_time_at(map, "since");
-    return since_s ? since_s : context->now_s;
+    return endpoint->held_since_s ? endpoint->held_since_s : context->now_s;
 }
 
 int64_t endpoint_held_until(const struct endpoint_context *context,
@@ -289,24 +361,23 @@ int64_t endpoint_held_until(const struct endpoint_context *context,
 // The last addresses of a name stay for a while though they are not seen any more.
 static void hold(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
-    const struct standing_endpoint *standing = endpoint->standing;
     endpoint->state = NAME_HELD;
     endpoint->reason = REASON_HELD;
     int64_t until_s = endpoint_held_until(context, endpoint);
-    if (!standing || (until_s && until_s <= context->now_s)) {
+    if (!endpoint->before_count || (until_s && until_s <= context->now_s)) {
         endpoint->state = NAME_ADDRESS_PENDING;
         endpoint->reason = REASON_ADDRESS_PENDING;
         return;
     }
-    for (size_t i = 0; i < standing->says.count && endpoint->set_count < ENDPOINT_SETS_MAX; i++)
-        endpoint->sets[endpoint->set_count++] = standing->says.endpoints[i];
+    for (size_t i = 0; i < endpoint->before_count; i++)
+        endpoint->sets[endpoint->set_count++] = endpoint->before[i];
 }
 
 // Addresses that are held are not seen: they stay so, and for no less time, while a cluster that
 // may have them again cannot be asked.
 static bool is_held_on(const struct intent_endpoint *endpoint, const struct targets *targets)
 {
-    return !targets->count && annotation_of(endpoint, TEXT(HELD_ANNOTATION)).at;
+    return !targets->count && endpoint->held_since_s;
 }
 
 static void note_doubted_target(const struct targets *targets, struct intent_endpoint *endpoint)
@@ -335,8 +406,10 @@ static void fill_sets(const struct endpoint_context *context, struct intent_endp
     struct targets targets = {.arena = context->reader->arena};
     find_targets(context, endpoint, &targets);
     endpoint->is_unknown = targets.is_unknown;
+    if (targets.is_unknown || !targets.count)
+        find_before(context, endpoint);
     if (targets.is_unknown && !is_held_on(endpoint, &targets))
-        add_standing_targets(endpoint, &targets);
+        add_targets_before(endpoint, &targets);
     add_sets(endpoint, &targets);
     endpoint->message = targets.pending;
     if (targets.doubted.at)

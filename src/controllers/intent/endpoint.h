@@ -30,6 +30,11 @@ struct intent_endpoint {
     bool is_mixed;              // some targets are left out (MixedTargets)
     bool is_unknown;            // a cluster that may have more targets could not be asked
     const struct standing_endpoint *standing; // the DNSEndpoint of that name; NULL: there is none
+    // What it says, or, where there is none or nothing in it, the status says of the name. It is
+    // looked for only where addresses may be missing.
+    struct endpoint before[ENDPOINT_SETS_MAX];
+    size_t before_count;
+    int64_t held_since_s; // since when that is held (Unix); 0: it is not
 };
 
 struct endpoint_context {
@@ -37,13 +42,14 @@ struct endpoint_context {
     const struct resolved *resolved;
     struct cluster_view *clusters; // of the resolved, in their order
     const struct object *publication;
+    const struct dnspublication_status *before;
     struct standing_endpoint *standing; // DNSEndpoints of the publication, by namespace and name
     size_t standing_count;
     const char *project_label; // values of labels that all of them have
     const char *publication_label;
     int64_t now_s;
 };
-// Fills in all but what the caller gives: reader, resolved, publication and time.
+// Fills in all but what the caller gives: reader, resolved, publication, status and time.
 void endpoint_context_open(struct endpoint_context *context, const struct input_objects *found);
 // One for each service and record that are published together, also those that cannot be.
 struct intent_endpoint *endpoints_make(const struct endpoint_context *context, size_t *count);

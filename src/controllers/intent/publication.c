@@ -19,6 +19,7 @@ static void open_reconcile(struct publication_reconcile *reconcile, const struct
         .context = {.reader = &reconcile->reader,
                     .resolved = &reconcile->resolved,
                     .publication = subject,
+                    .before = &reconcile->before,
                     .now_s = snapshot->now_ms / 1000},
     };
     dnspublication_unpack(snapshot->arena, object_spec(subject), object_managed(subject),

@@ -377,6 +377,64 @@ static void an_object_stands_where_its_record_is(void **state)
                 "/deployment-intent-group':'dig','" DNS_GROUP "/share-group':'abroad/blue'}");
 }
 
+// ---- objects that people remove -----------------------------------------------------------------
+
+static void remove_object(void)
+{
+    size_t count;
+    struct text name = object_name(list_endpoints(&count)[0]);
+    must(count == 1);
+    put_away(&dnsendpoint_kind, arena_copy(arena, name.at, name.len));
+}
+
+static void addresses_that_are_held_come_back_and_stay_no_longer_for_that(void **state)
+{
+    (void)state;
+    put_usual();
+    put_publication(WANTED ",'holdDown':'1h'");
+    put_cluster("{'dnsPublicAddress':'198.51.100.7,2001:db8::7'}", "");
+    reconcile_site("dig");
+    put_cluster("{'x':'y'}", "");
+    reconcile_site("dig");
+    site.now_ms += 1800 * 1000;
+    remove_object();
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300; AAAA 2001:db8::7 300");
+    assert_string_equal(text_of_name("dig", "state"), "Held");
+    site.now_ms += 1800 * 1000;
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(text_of_name("dig", "state"), "AddressPending");
+}
+
+static void names_that_end_do_not_come_back(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    put_cluster("{'x':'y'}", "");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    put_publication(WANTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(text_of_name("dig", "state"), "AddressPending");
+}
+
+static void a_service_does_not_come_by_the_addresses_of_another(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'dnsPublicAddress.web':'198.51.100.7'}", "");
+    reconcile_site("dig");
+    struct value *intent = at_site(&trafficgroupintent_kind, "traffic")->tree;
+    value_put_text(arena, value_list_at(intent, "spec.inbound")->first, "serviceName", "other");
+    store_tree(at_site(&trafficgroupintent_kind, "traffic"));
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+    assert_string_equal(text_of_name("dig", "state"), "AddressPending");
+}
+
 #define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
 
 int main(void)
@@ -393,6 +451,9 @@ int main(void)
         SITE(a_share_group_ends_at_its_project),
         SITE(an_object_says_whose_it_is),
         SITE(an_object_stands_where_its_record_is),
+        SITE(addresses_that_are_held_come_back_and_stay_no_longer_for_that),
+        SITE(names_that_end_do_not_come_back),
+        SITE(a_service_does_not_come_by_the_addresses_of_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

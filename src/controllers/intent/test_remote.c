@@ -224,6 +224,30 @@ static void a_cluster_that_cannot_be_asked_takes_no_name_away(void **state)
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.7 300; AAAA 2001:db8::7 300");
     assert_string_equal(text_of_name("state"), "Written");
+    struct text object = object_name(list_endpoints(&(size_t){0})[0]); // somebody removes it
+    put_away(&dnsendpoint_kind, arena_copy(arena, object.at, object.len));
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300; AAAA 2001:db8::7 300");
+    assert_string_equal(text_of_name("state"), "Written");
+}
+
+static void the_host_name_of_a_silent_cluster_stays(void **state)
+{
+    (void)state;
+    put_remote("one", "");
+    put_remote("two", ",{'dnsPublicAddress':'two.example.net'}");
+    put_clouds(BOTH);
+    site.answer = WEB(",'hostnames':['one.example.net']");
+    reconcile_site("dig");
+    assert_string_equal(published(), "CNAME one.example.net 300");
+    site.answer = NULL;
+    site.silence = "no route";
+    reconcile_site("dig");
+    assert_string_equal(published(), "CNAME one.example.net 300");
+    site.silence = NULL;
+    site.answer = "{'services':[]}";
+    reconcile_site("dig");
+    assert_string_equal(published(), "CNAME two.example.net 300");
 }
 
 static void after_a_restart_nothing_is_taken_away_before_there_is_an_answer(void **state)
@@ -311,6 +335,7 @@ int main(void)
         SITE(nobody_is_asked_for_a_publication_that_ends),
         SITE(until_a_cluster_answers_its_names_wait),
         SITE(a_cluster_that_cannot_be_asked_takes_no_name_away),
+        SITE(the_host_name_of_a_silent_cluster_stays),
         SITE(after_a_restart_nothing_is_taken_away_before_there_is_an_answer),
         SITE(targets_of_the_other_clusters_still_come_while_one_is_silent),
         SITE(the_last_addresses_are_held_when_the_cluster_says_that_there_are_none),
