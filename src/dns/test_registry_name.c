@@ -44,9 +44,9 @@ static void type_and_affixes_stand_around_the_first_label(void **state)
     }
 }
 
-static bool fits(size_t first_label, const char *type, const char *prefix)
+static bool fits(size_t first_label, const char *type, const char *prefix, const char *suffix)
 {
-    const struct registry_affix affix = {.prefix = text_of(prefix)};
+    const struct registry_affix affix = {.prefix = text_of(prefix), .suffix = text_of(suffix)};
     const char *name = arena_printf(arena, "%s.example.org", letters(first_label));
     struct error err = {0};
     bool does_fit = registry_name_fits(text_of(name), text_of(type), &affix, &err);
@@ -59,14 +59,27 @@ static void each_type_leaves_room_for_a_first_label(void **state)
     static const struct {
         const char *type;
         const char *prefix;
+        const char *suffix;
         size_t max;
     } rooms[] = {
-        {"A", "", 61}, {"AAAA", "", 58}, {"CNAME", "", 57}, {"A", "edge-", 56}, {"A", "edge.", 61},
+        {"A", "", "", 61},
+        {"AAAA", "", "", 58},
+        {"CNAME", "", "", 57},
+        {"A", "edge-", "", 56},
+        {"A", "edge.", "", 61},
+        {"AAAA", "edge-", "", 53},
+        {"CNAME", "edge-", "", 52},
+        {"A", "", "-own", 57},
+        {"AAAA", "", "-own", 54},
+        {"CNAME", "", "-own", 53},
+        {"CNAME", "%{record_type}.", "", 63},
+        {"CNAME", "%{record_type}-", "", 57},
+        {"A", "", "-%{record_type}.own", 61},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rooms); i++) {
-        assert_true(fits(rooms[i].max, rooms[i].type, rooms[i].prefix));
-        assert_false(fits(rooms[i].max + 1, rooms[i].type, rooms[i].prefix));
+        assert_true(fits(rooms[i].max, rooms[i].type, rooms[i].prefix, rooms[i].suffix));
+        assert_false(fits(rooms[i].max + 1, rooms[i].type, rooms[i].prefix, rooms[i].suffix));
     }
 }
 

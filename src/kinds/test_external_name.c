@@ -25,6 +25,14 @@ static void names_are_published_in_one_form(void **state)
         {"stra\xc3\x9f"
          "e.example",
          "xn--strae-oqa.example"},
+        {"-a-.example", "-a-.example"},
+        {"r3---sn-ab.example", "r3---sn-ab.example"},
+        {"XN--Mnchen-3YA.example", "xn--mnchen-3ya.example"},
+        {"*.m\xc3\xbcnchen.example.", "*.xn--mnchen-3ya.example"},
+        {"_a.m\xc3\xbcnchen.example", "_a.xn--mnchen-3ya.example"},
+        {"example", "example"},
+        {"7.example", "7.example"},
+        {L63 "." L63 "." L63 "." L61 ".", L63 "." L63 "." L63 "." L61},
         {L63 "." L63 "." L63 "." L61, L63 "." L63 "." L63 "." L61},
     };
     (void)state;
@@ -46,6 +54,17 @@ static void what_is_no_name_is_refused_with_the_reason(void **state)
         {"a..b", "it has an empty label: remove a dot"},
         {"a.b..", "it has an empty label"},
         {".a", "it has an empty label"},
+        {"*.*.b", "the label '*' may hold only"},
+        {"**.b", "wildcard"},
+        {" a.b", "invalid character"},
+        {"a.b ", "invalid character"},
+        {"a+b.c", "invalid character +"},
+        {"www\xe3\x80\x82"
+         "example",
+         "a full stop of another script: write '.'"},
+        {"xn--a\xc3\xbc.example", "is not a valid international label"},
+        {"\xe2\x98\x83.example", "is not a valid international label"},
+        {"xn--.example", "does not decode as Punycode"},
         {"a.*.b", "the label '*' may hold only"},
         {"*a.b", "wildcard segments must have length 1"},
         {"a/b.c", "the label 'a/b' may hold only"},

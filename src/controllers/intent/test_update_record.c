@@ -352,6 +352,60 @@ static void users_stand_on_the_deployment(void **state)
                         "\"deploymentIntentGroup\":\"dig\",\"names\":1}]");
 }
 
+// Another project's publication by our record.
+static void put_foreign_user(const char *desired)
+{
+    put(&namespace_kind, "abroad", "'status':{}");
+    site.namespace_ = "abroad";
+    put(&logicalcloud_kind, "far",
+        "'spec':{'clusterReferences':[{'name':'r','clusterProvider':'vendor','cluster':'one'}],"
+        "'kvPairs':[{'name':'dns-update-record-list','kv':[{'a':'shop/public'}]}]}");
+    put(&trafficgroupintent_kind, "foreign",
+        "'spec':{'compositeApp':'theirs','version':'v2','deploymentIntentGroup':'group','inbound':"
+        "[{'name':'in','app':'front','appLabel':'app=front','serviceName':'web','port':443,"
+        "'protocol':'TCP','externalName':'theirs.example.org','externalSupport':true}]}");
+    put(&dnspublication_kind, "foreign",
+        arena_printf(arena,
+                     "'spec':{'compositeApp':'theirs','version':'v2','deploymentIntentGroup':"
+                     "'group','logicalCloud':'far','desired':'%s'}",
+                     desired));
+    site.namespace_ = "shop";
+}
+
+static void a_user_of_another_project_is_told_with_it(void **state)
+{
+    (void)state;
+    put(&namespace_kind, "shop", "'status':{}");
+    use_record(PLAIN, ",'allowedProjects':['abroad']");
+    put_foreign_user("Instantiated");
+    reconcile_site("foreign");
+    reconcile_record();
+    const char *users = "users." DNS_GROUP "/";
+    const struct value *annotations = value_at(deployment(), "metadata.annotations", NULL);
+    size_t count = 0;
+    value_each (item, annotations)
+        count += text_starts(item->key, users);
+    assert_int_equal(count, 2);
+    assert_true(
+        text_is(value_text_at(deployment(), "metadata.annotations[users." DNS_GROUP "/44fa0da1f8]"),
+                "app/v1/dig"));
+    assert_true(
+        text_is(value_text_at(deployment(), "metadata.annotations[users." DNS_GROUP "/e141efd8c7]"),
+                "abroad:theirs/v2/group"));
+    // Who goes takes along its own alone.
+    const struct value *want = NULL;
+    put_foreign_user("Terminated");
+    reconcile_site("foreign");
+    decide_record();
+    for (size_t i = 0; i < site.decision.object_count; i++)
+        if (site.decision.objects[i].key.kind == &deployment_kind)
+            want = site.decision.objects[i].tree;
+    assert_non_null(want);
+    assert_int_equal(
+        value_at(want, "metadata.annotations[users." DNS_GROUP "/e141efd8c7]", NULL)->type,
+        VALUE_NULL);
+}
+
 static void what_others_change_is_put_back(void **state)
 {
     (void)state;
@@ -1033,6 +1087,7 @@ int main(void)
         STORY(a_deployment_comes_with_the_first_name_and_goes_behind_the_last),
         STORY(what_is_pinned_stands_before_the_deployment),
         STORY(users_stand_on_the_deployment),
+        STORY(a_user_of_another_project_is_told_with_it),
         STORY(what_others_change_is_put_back),
         STORY(fields_that_the_record_gives_no_more_go),
         STORY(a_deleted_record_stays_until_nobody_lists_it_and_it_is_drained),
