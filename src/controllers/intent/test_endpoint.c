@@ -200,6 +200,93 @@ static void the_services_are_those_in_the_namespace_of_the_logical_cloud(void **
     assert_string_equal(published(), "A 203.0.113.2 300");
 }
 
+// ---- clusters of one logical cloud --------------------------------------------------------------
+
+#define REFERENCE(name) "{'name':'" name "','clusterProvider':'vendor','cluster':'" name "'}"
+
+static void put_cluster_named(const char *name, const char *pairs, const char *list)
+{
+    put(&edgecluster_kind, arena_printf(arena, "vendor.%s", name),
+        arena_printf(arena,
+                     "'spec':{'provider':'vendor','cluster':'%s','kvPairs':[{'name':'a','kv':[%s]},"
+                     "{'name':'dns-update-record-list','kv':[%s]}]}",
+                     name, pairs, list));
+}
+
+static void put_two_clusters(const char *ones, const char *twos, const char *cloud_list)
+{
+    const char *list = *cloud_list ? "" : LISTED;
+    put_usual();
+    put_cluster_named("one", ones, list);
+    put_cluster_named("two", twos, list);
+    put(&logicalcloud_kind, "cloud",
+        arena_printf(arena,
+                     "'spec':{'clusterReferences':[" REFERENCE("two") "," REFERENCE(
+                         "one") "],'kvPairs':[{'name':'dns-update-record-list','kv':[%s]}]}",
+                     cloud_list));
+}
+
+static void a_record_of_the_cloud_has_the_addresses_of_all_clusters(void **state)
+{
+    (void)state;
+    put_two_clusters("{'dnsPublicAddress':'198.51.100.1,2001:db8::1'}",
+                     "{'dnsPublicAddress':'198.51.100.2,198.51.100.1'}", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.1 198.51.100.2 300; AAAA 2001:db8::1 300");
+    assert_string_equal(text_of_name("dig", "cluster"), "");
+}
+
+static void of_host_names_that_of_the_first_cluster_counts(void **state)
+{
+    (void)state;
+    put_two_clusters("{'dnsPublicAddress':'a.example.net'}", "{'dnsPublicAddress':'b.example.net'}",
+                     LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "CNAME b.example.net 300");
+    assert_string_equal(text_of_name("dig", "reason"), "MixedTargets");
+    put_cluster_named("one", "{'dnsPublicAddress':'198.51.100.1'}", "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.1 300");
+    assert_string_equal(text_of_name("dig", "reason"), "MixedTargets");
+}
+
+static void a_record_of_two_clusters_has_an_object_for_each_with_one_ttl(void **state)
+{
+    (void)state;
+    put_two_clusters("{'dnsLocalAddress':'10.0.0.1'},{'dnsTTL':'60'}",
+                     "{'dnsLocalAddress':'10.0.0.2'}", "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 10.0.0.2 60; A 10.0.0.1 60");
+    assert_string_equal(text_of_name("dig", "cluster"), "vendor/one");
+    put_cluster_named("two", "{'dnsLocalAddress':'10.0.0.2'},{'dnsTTL':'70'}", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 10.0.0.2 70; A 10.0.0.1 70");
+}
+
+static void an_app_has_the_addresses_of_where_it_is_placed(void **state)
+{
+    static const struct {
+        const char *placement;
+        const char *published;
+    } rows[] = {
+        {"{'app':'front','clusters':[{'provider':'vendor','cluster':'two'}]}",
+         "A 198.51.100.2 300"},
+        {"{'app':'other','clusters':[{'provider':'vendor','cluster':'one'}]}", ""},
+        {"{'app':'other','clusters':[{'provider':'vendor','cluster':'two'}]},"
+         "{'app':'front','clusters':[{'provider':'vendor','cluster':'one'}]}",
+         "A 198.51.100.1 300"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        renew_site();
+        put_two_clusters("{'dnsPublicAddress':'198.51.100.1'}",
+                         "{'dnsPublicAddress':'198.51.100.2'}", LISTED);
+        put_publication(arena_printf(arena, WANTED ",'placement':[%s]", rows[i].placement));
+        reconcile_site("dig");
+        assert_string_equal(published(), rows[i].published);
+    }
+}
+
 // ---- names that several want --------------------------------------------------------------------
 
 static void set_age(struct site_object *stored, const char *created)
@@ -311,17 +398,110 @@ static void a_share_group_ends_at_its_project(void **state)
     assert_string_equal(text_of_name("foreign", "reason"), "");
 }
 
+static void a_record_of_another_project_is_used_where_it_allows_that(void **state)
+{
+    (void)state;
+    put_projects();
+    put_record_and_cloud();
+    put_foreign("2025-12-30T10:00:02Z");
+    reconcile_site("foreign");
+    assert_string_equal(published(), "");
+    assert_string_equal(condition_of(arena, status_of("foreign"), "Published"),
+                        "False/RecordNotAllowed");
+    assert_string_equal(message_of(arena, status_of("foreign"), "Published"),
+                        "dns-update-record-list kv[0] a of logical cloud far: DNSUpdateRecord "
+                        "shop/public does not have project abroad in spec.allowedProjects");
+    put_record("", ",'allowedProjects':['x','abroad']");
+    reconcile_site("foreign");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(text_of_name("foreign", "record"), "shop/public");
+}
+
 // ---- objects ------------------------------------------------------------------------------------
 
-static const struct value *endpoint_metadata(size_t at)
+// An object whose entry has another name now goes behind the one that comes.
+static void what_comes_stands_before_what_goes(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    struct site_object *intent = at_site(&trafficgroupintent_kind, "traffic");
+    value_put_text(arena, value_list_at(intent->tree, "spec.inbound")->first, "name", "renamed");
+    store_tree(intent);
+    decide_site("dig");
+    assert_int_equal(site.decision.object_count, 1);
+    assert_non_null(site.decision.objects[0].tree);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_int_equal(site.writes, 2);
+}
+
+static void set_record_status(int64_t sync_s)
+{
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
+    struct value *status =
+        quote(arena, "{'deployment':'d','conditions':[{'type':'Synced','status':'True','reason':"
+                     "'Synced','message':'','lastTransitionTime':'2025-12-30T09:00:00Z'}]}");
+    value_put(arena, status, "lastSyncTime", status_time_make(arena, sync_s));
+    value_set(record->tree, TEXT("status"), status);
+    store_tree(record);
+    reconcile_site("dig");
+}
+
+static struct site_object *the_endpoint(void)
 {
     size_t count;
-    struct text name;
-    const struct object **all = list_endpoints(&count);
-    must(at < count);
-    name = object_name(all[at]);
-    return value_find(at_site(&dnsendpoint_kind, arena_copy(arena, name.at, name.len))->tree,
-                      "metadata");
+    struct text name = object_name(list_endpoints(&count)[0]);
+    must(count == 1);
+    return at_site(&dnsendpoint_kind, arena_copy(arena, name.at, name.len));
+}
+
+// As external-dns does, whatever becomes of the endpoints.
+static void read_endpoint(void)
+{
+    struct value *tree = the_endpoint()->tree;
+    value_put_int(arena, tree, "status.observedGeneration",
+                  value_int_at(tree, "metadata.generation", 0));
+    store_tree(the_endpoint());
+}
+
+static void a_name_is_read_and_then_synced(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    set_record_status(BEGAN_S + 60);
+    assert_string_equal(text_of_name("dig", "state"), "Written");
+    site.now_ms += 70 * 1000;
+    read_endpoint();
+    set_record_status(BEGAN_S + 60);
+    assert_string_equal(text_of_name("dig", "state"), "Read");
+    set_record_status(BEGAN_S + 70);
+    assert_string_equal(text_of_name("dig", "state"), "Read");
+    set_record_status(BEGAN_S + 71);
+    assert_string_equal(text_of_name("dig", "state"), "Synced");
+    put_cluster("{'dnsPublicAddress':'198.51.100.8'}", "");
+    set_record_status(BEGAN_S + 130);
+    assert_string_equal(text_of_name("dig", "state"), "Written");
+}
+
+// What external-dns read is not what we wrote.
+static void a_name_that_somebody_edits_is_not_called_read(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    struct value *tree = the_endpoint()->tree;
+    value_put(arena, tree, "spec.endpoints", quote(arena, "[]"));
+    read_endpoint();
+    decide_site("dig");
+    const struct value *name = value_at(site.decision.status, "names[0]", NULL);
+    assert_true(!site.decision.status || text_is(value_text_at(name, "state"), "Written"));
+}
+
+static const struct value *endpoint_metadata(void)
+{
+    return value_find(the_endpoint()->tree, "metadata");
 }
 
 static void assert_json(const struct value *found, const char *expected)
@@ -345,7 +525,7 @@ static void an_object_says_whose_it_is(void **state)
     (void)state;
     put_usual();
     reconcile_site("dig");
-    const struct value *metadata = endpoint_metadata(0);
+    const struct value *metadata = endpoint_metadata();
     assert_labels(metadata, "0f94d09be3", "44fa0da1f8");
     assert_json(value_find(metadata, "annotations"),
                 "{'" DNS_GROUP "/publication':'shop/dig','" DNS_GROUP
@@ -366,7 +546,7 @@ static void an_object_stands_where_its_record_is(void **state)
     put_record("", ",'allowedProjects':['abroad']");
     put_foreign("2025-12-30T10:00:02Z");
     reconcile_site("foreign");
-    const struct value *metadata = endpoint_metadata(0);
+    const struct value *metadata = endpoint_metadata();
     assert_true(text_is(value_text_at(metadata, "namespace"), "shop"));
     assert_null(value_find(metadata, "ownerReferences"));
     assert_labels(metadata, "032a4bafaa", "9b76ddaa08");
@@ -381,9 +561,7 @@ static void an_object_stands_where_its_record_is(void **state)
 
 static void remove_object(void)
 {
-    size_t count;
-    struct text name = object_name(list_endpoints(&count)[0]);
-    must(count == 1);
+    struct text name = object_name(the_endpoint()->object);
     put_away(&dnsendpoint_kind, arena_copy(arena, name.at, name.len));
 }
 
@@ -449,6 +627,14 @@ int main(void)
         SITE(the_oldest_has_the_name_and_the_others_are_told_of_it),
         SITE(a_share_group_has_the_name_with_the_ttl_of_its_first),
         SITE(a_share_group_ends_at_its_project),
+        SITE(a_record_of_the_cloud_has_the_addresses_of_all_clusters),
+        SITE(of_host_names_that_of_the_first_cluster_counts),
+        SITE(a_record_of_two_clusters_has_an_object_for_each_with_one_ttl),
+        SITE(an_app_has_the_addresses_of_where_it_is_placed),
+        SITE(a_record_of_another_project_is_used_where_it_allows_that),
+        SITE(what_comes_stands_before_what_goes),
+        SITE(a_name_is_read_and_then_synced),
+        SITE(a_name_that_somebody_edits_is_not_called_read),
         SITE(an_object_says_whose_it_is),
         SITE(an_object_stands_where_its_record_is),
         SITE(addresses_that_are_held_come_back_and_stay_no_longer_for_that),
