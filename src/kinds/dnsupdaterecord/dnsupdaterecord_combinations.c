@@ -97,9 +97,9 @@ static void check_filters(const struct check_run *run)
     size_t covered = 0;
     struct arena *arena = run->findings->arena;
     const struct text *filters =
-        external_dns_entries(arena, value_of(run, PARAMETER_DOMAIN_FILTER), &filter_count);
+        update_record_domains(arena, value_of(run, PARAMETER_DOMAIN_FILTER), &filter_count);
     const struct text *excludes =
-        external_dns_entries(arena, value_of(run, PARAMETER_EXCLUDE_DOMAINS), &exclude_count);
+        update_record_domains(arena, value_of(run, PARAMETER_EXCLUDE_DOMAINS), &exclude_count);
     for (size_t i = 0; i < filter_count; i++)
         covered += update_record_domains_cover(excludes, exclude_count, filters[i]);
     if (!filter_count)

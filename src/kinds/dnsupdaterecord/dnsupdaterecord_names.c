@@ -1,5 +1,6 @@
 #include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
+#include "dns/record.h"
 #include "dns/registry_name.h"
 
 static struct text without_dot(struct text domain)
@@ -8,21 +9,39 @@ static struct text without_dot(struct text domain)
     return (struct text){domain.at + has_dot, domain.len - has_dot};
 }
 
-bool update_record_domain_covers(struct text wide, struct text narrow)
+// In the form of published names, with the dot in front. What is no domain stays as it is.
+static struct text normal_domain(struct arena *arena, struct text domain)
+{
+    struct error err;
+    struct text normal;
+    if (!domain_normalise(arena, without_dot(domain), &normal, &err))
+        return domain;
+    return text_starts(domain, ".") ? text_of(arena_printf(arena, ".%.*s", TEXT_ARGS(normal)))
+                                    : normal;
+}
+
+const struct text *update_record_domains(struct arena *arena, const struct value *value,
+                                         size_t *count)
+{
+    const struct text *entries = external_dns_entries(arena, value, count);
+    struct text *domains = arena_new_array(arena, struct text, *count + 1);
+    for (size_t i = 0; i < *count; i++)
+        domains[i] = normal_domain(arena, entries[i]);
+    return domains;
+}
+
+// A dot in front of either does not count.
+static bool covers(struct text wide, struct text narrow)
 {
     wide = without_dot(wide);
     narrow = without_dot(narrow);
-    if (!wide.len || wide.len > narrow.len)
-        return false;
-    size_t before = narrow.len - wide.len;
-    return text_equal_nocase(wide, (struct text){narrow.at + before, wide.len}) &&
-           (!before || narrow.at[before - 1] == '.');
+    return wide.len && name_is_within(narrow, wide);
 }
 
 bool update_record_domains_cover(const struct text *wide, size_t count, struct text narrow)
 {
     for (size_t i = 0; i < count; i++)
-        if (update_record_domain_covers(wide[i], narrow))
+        if (covers(wide[i], narrow))
             return true;
     return false;
 }
@@ -32,8 +51,8 @@ static bool is_matched(const struct text *filters, size_t count, struct text nam
 {
     for (size_t i = 0; i < count; i++) {
         bool is_below_only = text_starts(filters[i], ".");
-        bool is_itself = text_equal_nocase(without_dot(filters[i]), name);
-        if (update_record_domain_covers(filters[i], name) && !(is_below_only && is_itself))
+        bool is_itself = text_equal(without_dot(filters[i]), name);
+        if (covers(filters[i], name) && !(is_below_only && is_itself))
             return true;
     }
     return false;
@@ -44,9 +63,9 @@ static bool is_in_filter(struct arena *arena, const struct update_record *record
     size_t filter_count;
     size_t exclude_count;
     const struct text *filters =
-        external_dns_entries(arena, record->values[PARAMETER_DOMAIN_FILTER], &filter_count);
+        update_record_domains(arena, record->values[PARAMETER_DOMAIN_FILTER], &filter_count);
     const struct text *excludes =
-        external_dns_entries(arena, record->values[PARAMETER_EXCLUDE_DOMAINS], &exclude_count);
+        update_record_domains(arena, record->values[PARAMETER_EXCLUDE_DOMAINS], &exclude_count);
     return (!filter_count || is_matched(filters, filter_count, name)) &&
            !is_matched(excludes, exclude_count, name);
 }

@@ -17,7 +17,9 @@ bool update_record_keeps_names(const struct update_record *record);
 // Is nothing to be sent to the provider (parameter dry-run)?
 bool update_record_is_dry_run(const struct update_record *record);
 
-// Is `narrow` the domain `wide`, or below it? A dot in front of either does not count.
-bool update_record_domain_covers(struct text wide, struct text narrow);
-// Is it covered by one of them?
+// The domains of domain-filter or exclude-domains, in the form of published names, as external-dns
+// compares them whatever their spelling is; one that begins with a dot keeps it (arena).
+const struct text *update_record_domains(struct arena *arena, const struct value *value,
+                                         size_t *count);
+// Is `narrow`, of such a list, one of those domains or below one? A dot in front does not count.
 bool update_record_domains_cover(const struct text *wide, size_t count, struct text narrow);
