@@ -475,18 +475,6 @@ static void check_holder(const struct endpoint_context *context, struct intent_e
                                endpoint->record->shown));
 }
 
-static void explain_mixed(const struct endpoint_context *context, struct intent_endpoint *endpoint)
-{
-    if (!endpoint->is_mixed || !endpoint->set_count || endpoint->reason)
-        return;
-    endpoint->reason = REASON_MIXED_TARGETS;
-    endpoint->message = arena_copy_text(
-        context->reader->arena,
-        text_is(endpoint->sets[0].type, "CNAME")
-            ? "there are several host names, and a name has one: the first is published"
-            : "there are addresses and host names: the addresses are published");
-}
-
 static void explain_doubted_target(struct intent_endpoint *endpoint)
 {
     if (!endpoint->doubted || !endpoint->set_count || endpoint->reason)
@@ -530,7 +518,7 @@ static void make_endpoint(const struct endpoint_context *context, struct intent_
     check_name(context, endpoint);
     if (endpoint->state != NAME_INVALID)
         check_holder(context, endpoint);
-    explain_mixed(context, endpoint);
+    endpoint_explain_mixed(endpoint);
     explain_doubted_target(endpoint);
     explain_alias(endpoint);
     explain_invalid_target(endpoint);
@@ -563,6 +551,7 @@ struct intent_endpoint *endpoints_make(const struct endpoint_context *context, s
             else
                 set_state(endpoint, NAME_INVALID, REASON_INVALID_NAME, service->fault);
         }
+    endpoints_leave_out_mixed(context->reader->arena, all, *count);
     return all;
 }
 

@@ -28,6 +28,7 @@ struct intent_endpoint {
     const char *invalid_target; // one of the targets cannot be one; NULL: all can
     const char *doubted;        // one of the targets, likely a mistake (PrivateTarget); or NULL
     bool is_mixed;              // some targets are left out (MixedTargets)
+    bool is_left_out;           // all are, as the name has others in the record
     bool is_unknown;            // a cluster that may have more targets could not be asked
     const struct standing_endpoint *standing; // the DNSEndpoint of that name; NULL: there is none
     // What it says, or, where there is none or nothing in it, the status says of the name. It is
@@ -53,6 +54,12 @@ struct endpoint_context {
 void endpoint_context_open(struct endpoint_context *context, const struct input_objects *found);
 // One for each service and record that are published together, also those that cannot be.
 struct intent_endpoint *endpoints_make(const struct endpoint_context *context, size_t *count);
+
+// Tells of targets that are left out, unless there is worse to tell (endpoint_mixed.c).
+void endpoint_explain_mixed(struct intent_endpoint *endpoint);
+// Leaves host names out where the name has addresses, too, or another host name, in the same
+// record.
+void endpoints_leave_out_mixed(struct arena *arena, struct intent_endpoint *all, size_t count);
 
 // Puts targets in order, each once; returns how many are left.
 size_t endpoint_sort_targets(struct text *items, size_t count);

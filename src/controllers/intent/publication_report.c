@@ -227,7 +227,7 @@ static bool is_shown(const struct report *report, const struct intent_endpoint *
     if (!report->reconcile->is_wanted)
         return endpoint->standing && !is_gone(report, endpoint);
     if (!endpoint->set_count)
-        return true;
+        return !endpoint->is_left_out;
     const struct publication_record *record =
         publication_find_record(report->reconcile, endpoint->record->object);
     return record && record->was_written &&

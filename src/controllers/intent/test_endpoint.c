@@ -263,6 +263,76 @@ static void a_record_of_two_clusters_has_an_object_for_each_with_one_ttl(void **
     assert_string_equal(published(), "A 10.0.0.2 70; A 10.0.0.1 70");
 }
 
+static void a_name_of_two_clusters_is_of_one_kind(void **state)
+{
+    static const struct {
+        const char *one;
+        const char *two;
+        const char *published;
+        const char *claimed;
+        const char *reason;
+    } rows[] = {
+        {"10.0.0.1", "10.0.0.2", "A 10.0.0.2 300; A 10.0.0.1 300",
+         "SET A shop example.org 10.0.0.1 10.0.0.2", ""},
+        {"a.example.net", "10.0.0.2", "A 10.0.0.2 300", "SET A shop example.org 10.0.0.2",
+         "MixedTargets"},
+        {"fd00::1", "b.example.net", "AAAA fd00::1 300", "SET AAAA shop example.org fd00::1",
+         "MixedTargets"},
+        {"a.example.net", "b.example.net", "CNAME b.example.net 300",
+         "SET CNAME shop example.org b.example.net", "MixedTargets"},
+        {"a.example.net", "a.example.net", "CNAME a.example.net 300; CNAME a.example.net 300",
+         "SET CNAME shop example.org a.example.net", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (int is_native = 0; is_native < 2; is_native++) {
+            renew_site();
+            put_two_clusters(arena_printf(arena, "{'dnsLocalAddress':'%s'}", rows[i].one),
+                             arena_printf(arena, "{'dnsLocalAddress':'%s'}", rows[i].two), "");
+            put_record("", is_native ? ",'engine':'native'" : "");
+            reconcile_site("dig");
+            assert_string_equal(published(), rows[i].published);
+            assert_string_equal(claimed(), is_native ? rows[i].claimed : "");
+            assert_string_equal(text_of_name("dig", "reason"), rows[i].reason);
+            assert_int_equal(value_count(value_list_at(status_of("dig"), "names")),
+                             *rows[i].reason ? 1 : 2);
+        }
+}
+
+static void only_the_last_addresses_of_a_name_are_held(void **state)
+{
+    (void)state;
+    put_two_clusters("{'dnsLocalAddress':'10.0.0.1'}", "{'dnsLocalAddress':'10.0.0.2'}", "");
+    reconcile_site("dig");
+    put_cluster_named("two", "{'x':'y'}", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 10.0.0.1 300");
+    assert_string_equal(condition_of(arena, status_of("dig"), "AddressesReady"),
+                        "False/AddressPending");
+    put_cluster_named("one", "{'x':'y'}", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 10.0.0.1 300");
+    assert_string_equal(text_of_name("dig", "state"), "AddressPending");
+    put_cluster_named("two", "{'dnsLocalAddress':'10.0.0.3'}", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 10.0.0.3 300");
+}
+
+static void a_host_name_comes_when_the_addresses_of_others_are_gone(void **state)
+{
+    (void)state;
+    put_two_clusters("{'dnsLocalAddress':'a.example.net'}", "{'dnsLocalAddress':'10.0.0.2'}", "");
+    reconcile_site("dig");
+    put_cluster_named("two", "{'x':'y'}", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "CNAME a.example.net 300");
+    put_cluster_named("one", "{'x':'y'}", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "CNAME a.example.net 300");
+    assert_string_equal(condition_of(arena, status_of("dig"), "AddressesReady"),
+                        "False/AddressPending");
+}
+
 static void an_app_has_the_addresses_of_where_it_is_placed(void **state)
 {
     static const struct {
@@ -630,6 +700,9 @@ int main(void)
         SITE(a_record_of_the_cloud_has_the_addresses_of_all_clusters),
         SITE(of_host_names_that_of_the_first_cluster_counts),
         SITE(a_record_of_two_clusters_has_an_object_for_each_with_one_ttl),
+        SITE(a_name_of_two_clusters_is_of_one_kind),
+        SITE(only_the_last_addresses_of_a_name_are_held),
+        SITE(a_host_name_comes_when_the_addresses_of_others_are_gone),
         SITE(an_app_has_the_addresses_of_where_it_is_placed),
         SITE(a_record_of_another_project_is_used_where_it_allows_that),
         SITE(what_comes_stands_before_what_goes),
