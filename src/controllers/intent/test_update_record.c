@@ -764,6 +764,44 @@ static void use_native(void)
                         "SET A shop example.org 198.51.100.7 rfc2136://192.0.2.53:53/example.org");
 }
 
+#define OWNER "signpost-shop-public-1f1e5f41"
+
+// The owner stays when the engine changes.
+static void a_native_record_has_the_owner_and_no_object_of_external_dns(void **state)
+{
+    static const struct kind *const kinds[] = {&deployment_kind, &serviceaccount_kind, &role_kind,
+                                               &rolebinding_kind};
+    (void)state;
+    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    use_record(SIGNED ",'txt-prefix':'own-'", REFS_TO("tsig"));
+    const char *args = deployment_json("spec.template.spec.containers[0].args");
+    assert_non_null(strstr(args, "\"--txt-owner-id=" OWNER "\""));
+    assert_non_null(strstr(args, "\"--txt-prefix=own-\""));
+    apply_record(SIGNED ",'txt-prefix':'own-','rfc2136-min-ttl':'30s'", NATIVE, "");
+    reconcile_record();
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        assert_null(find_at_site(kinds[i], WORKLOAD));
+    decide_record();
+    assert_string_equal(json_of(arena, site.decision.backends[0].config),
+                        json_of(arena, quote(arena, "{'server':'192.0.2.53:53','zone':"
+                                                    "'example.org','tsigName':'k','tsigAlgorithm':"
+                                                    "'hmac-sha256','ownerId':'" OWNER
+                                                    "','txtPrefix':'own-','minTtl':30}")));
+}
+
+static void a_native_record_without_registry_has_no_owner(void **state)
+{
+    (void)state;
+    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    use_record(SIGNED ",'registry':'noop'", NATIVE);
+    decide_record();
+    assert_string_equal(json_of(arena, site.decision.backends[0].config),
+                        json_of(arena, quote(arena, "{'server':'192.0.2.53:53','zone':"
+                                                    "'example.org','tsigName':'k','tsigAlgorithm':"
+                                                    "'hmac-sha256'}")));
+    assert_null(find_at_site(&serviceaccount_kind, WORKLOAD));
+}
+
 static void a_native_place_in_use_does_not_change(void **state)
 {
     static const char *const places[] = {
@@ -984,6 +1022,26 @@ static void a_crash_is_shown_with_its_last_line_and_no_secret(void **state)
     assert_condition("DeploymentAvailable", "False/CrashLoop");
     assert_string_equal(message_of(arena, record_status(), "DeploymentAvailable"),
                         "external-dns ended: fatal: bad key *** given");
+    AUTO_BUFFER line = {0};
+    for (int i = 0; i < 249; i++)
+        buffer_add_char(&line, 'x');
+    run_pod(false, arena_printf(arena, "%s hunter2hunter2", line.at));
+    reconcile_record();
+    assert_string_equal(message_of(arena, record_status(), "DeploymentAvailable"),
+                        arena_printf(arena, "external-dns ended: %s ******", line.at));
+    for (int i = 0; i < 100; i++)
+        buffer_add_char(&line, 'x');
+    run_pod(false, line.at);
+    reconcile_record();
+    assert_int_equal(strlen(message_of(arena, record_status(), "DeploymentAvailable")),
+                     strlen("external-dns ended: ") + 256);
+    run_pod(true, "fatal: of before");
+    reconcile_record();
+    assert_condition("DeploymentAvailable", "True/Available");
+    put_away(&pod_kind, "pod");
+    run_pod(false, "fatal: bad key");
+    reconcile_record();
+    assert_condition("DeploymentAvailable", "False/CrashLoop");
     assert_condition("Synced", "Unknown/NotScraped");
 }
 
@@ -1101,6 +1159,8 @@ int main(void)
         STORY(a_place_in_use_does_not_change),
         STORY(what_is_no_place_is_applied_where_it_runs),
         STORY(a_move_waits_until_the_old_place_is_drained),
+        STORY(a_native_record_has_the_owner_and_no_object_of_external_dns),
+        STORY(a_native_record_without_registry_has_no_owner),
         STORY(a_native_place_in_use_does_not_change),
         STORY(what_a_publication_hears_of_a_native_name_is_told_of_its_record),
         STORY(a_native_move_removes_at_the_old_place_first),
