@@ -152,6 +152,69 @@ static void what_is_written_for_one_scope_is_for_no_other(void **state)
     }
 }
 
+#define REFERENCE(name) "{'name':'" name "','clusterProvider':'vendor','cluster':'" name "'}"
+
+static void put_cluster_named(const char *name, const char *pairs, const char *list)
+{
+    put(&edgecluster_kind, arena_printf(arena, "vendor.%s", name),
+        arena_printf(arena,
+                     "'spec':{'provider':'vendor','cluster':'%s','kvPairs':[{'name':'a','kv':[%s]},"
+                     "{'name':'dns-update-record-list','kv':[%s]}]}",
+                     name, pairs, list));
+}
+
+static void put_two_clusters(const char *ones, const char *twos, const char *cloud_list)
+{
+    const char *list = *cloud_list ? "" : LISTED;
+    put_usual();
+    put_cluster_named("one", ones, list);
+    put_cluster_named("two", twos, list);
+    put(&logicalcloud_kind, "cloud",
+        arena_printf(arena,
+                     "'spec':{'clusterReferences':[" REFERENCE("two") "," REFERENCE(
+                         "one") "],'kvPairs':[{'name':'dns-update-record-list','kv':[%s]}]}",
+                     cloud_list));
+}
+
+static void the_gateway_of_a_mesh_counts_in_both_scopes(void **state)
+{
+    static const char pairs[] = "{'istioIngressGatewayAddress':'198.51.100.3'}";
+    (void)state;
+    for (int is_local = 0; is_local < 2; is_local++)
+        for (int is_istio = 0; is_istio < 2; is_istio++) {
+            renew_site();
+            put_usual();
+            put_two_clusters(pairs, "{'x':'y'}", is_local ? "" : LISTED);
+            put_intent("shop.example.org", is_istio ? ",'serviceMesh':'istio'" : "");
+            reconcile_site("dig");
+            assert_string_equal(published(), is_istio ? "A 198.51.100.3 300" : "");
+        }
+}
+
+// One without externalSupport is for other clusters alone.
+static void only_entries_with_support_and_a_name_are_published(void **state)
+{
+    static const char *const entries[] = {
+        "'externalName':'shop.example.org'",
+        "'externalName':'shop.example.org','externalSupport':false",
+        "'externalSupport':true",
+        "'externalName':'','externalSupport':true",
+    };
+    (void)state;
+    put_usual();
+    for (size_t i = 0; i < COUNT_OF(entries); i++) {
+        put(&trafficgroupintent_kind, "traffic",
+            arena_printf(arena,
+                         "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':"
+                         "'dig','inbound':[{'name':'in','app':'front','appLabel':'app=front',"
+                         "'serviceName':'web','port':443,'protocol':'TCP',%s}]}",
+                         entries[i]));
+        reconcile_site("dig");
+        assert_string_equal(published(), "");
+        assert_int_equal(value_int_at(status_of("dig"), "namesTotal", -1), 0);
+    }
+}
+
 static void a_cluster_reference_has_an_address_for_the_public_alone(void **state)
 {
     (void)state;
@@ -201,30 +264,6 @@ static void the_services_are_those_in_the_namespace_of_the_logical_cloud(void **
 }
 
 // ---- clusters of one logical cloud --------------------------------------------------------------
-
-#define REFERENCE(name) "{'name':'" name "','clusterProvider':'vendor','cluster':'" name "'}"
-
-static void put_cluster_named(const char *name, const char *pairs, const char *list)
-{
-    put(&edgecluster_kind, arena_printf(arena, "vendor.%s", name),
-        arena_printf(arena,
-                     "'spec':{'provider':'vendor','cluster':'%s','kvPairs':[{'name':'a','kv':[%s]},"
-                     "{'name':'dns-update-record-list','kv':[%s]}]}",
-                     name, pairs, list));
-}
-
-static void put_two_clusters(const char *ones, const char *twos, const char *cloud_list)
-{
-    const char *list = *cloud_list ? "" : LISTED;
-    put_usual();
-    put_cluster_named("one", ones, list);
-    put_cluster_named("two", twos, list);
-    put(&logicalcloud_kind, "cloud",
-        arena_printf(arena,
-                     "'spec':{'clusterReferences':[" REFERENCE("two") "," REFERENCE(
-                         "one") "],'kvPairs':[{'name':'dns-update-record-list','kv':[%s]}]}",
-                     cloud_list));
-}
 
 static void a_record_of_the_cloud_has_the_addresses_of_all_clusters(void **state)
 {
@@ -691,6 +730,8 @@ int main(void)
         SITE(private_addresses_of_a_cluster_are_for_no_public_name),
         SITE(a_cluster_says_its_addresses_in_order),
         SITE(what_is_written_for_one_scope_is_for_no_other),
+        SITE(the_gateway_of_a_mesh_counts_in_both_scopes),
+        SITE(only_entries_with_support_and_a_name_are_published),
         SITE(a_cluster_reference_has_an_address_for_the_public_alone),
         SITE(a_cluster_that_is_not_read_has_what_is_written_alone),
         SITE(the_services_are_those_in_the_namespace_of_the_logical_cloud),

@@ -100,8 +100,49 @@ static void a_change_wakes_whom_it_concerns_and_no_other(void **state)
     assert_non_null(strstr(wake_of(), "dig"));
     put(&service_kind, "web", "'spec':{'type':'NodePort'}");
     assert_non_null(strstr(wake_of(), "dig"));
+    put(&node_kind, "node", "'status':{}");
+    assert_non_null(strstr(wake_of(), "dig"));
+    put_away(&node_kind, "node");
+    assert_non_null(strstr(wake_of(), "dig"));
+    put_away(&service_kind, "web");
+    assert_non_null(strstr(wake_of(), "dig"));
     put(&logicalcloud_kind, "other", "'spec':{}");
     assert_string_equal(wake_of(), "other");
+    put_intent("www.example.org", "");
+    assert_non_null(strstr(wake_of(), "dig"));
+    put_record("", ",'ttl':60");
+    assert_non_null(strstr(wake_of(), "dig"));
+    put(&namespace_kind, "shop", "'status':{}");
+    assert_non_null(strstr(wake_of(), "dig"));
+    site.namespace_ = "abroad";
+    put(&service_kind, "far", "'spec':{'type':'NodePort'}");
+    assert_string_equal(wake_of(), "");
+}
+
+// Whoever wants a name of one that goes may have it.
+static void a_name_that_is_given_up_wakes_its_rivals(void **state)
+{
+    (void)state;
+    put_usual();
+    put(&trafficgroupintent_kind, "second",
+        "'spec':{'compositeApp':'second','version':'v1','deploymentIntentGroup':'dig','inbound':[{"
+        "'name':'in','app':'a','appLabel':'app=a','serviceName':'web','port':443,'protocol':'TCP',"
+        "'externalName':'shop.example.org','externalSupport':true}]}");
+    put(&dnspublication_kind, "second",
+        "'spec':{'compositeApp':'second','version':'v1','deploymentIntentGroup':'dig',"
+        "'logicalCloud':'cloud'," WANTED "}");
+    settle_model();
+    put_intent("www.example.org", "");
+    assert_non_null(strstr(wake_of(), "second"));
+    put_intent("shop.example.org", "");
+    assert_non_null(strstr(wake_of(), "second"));
+    put_publication("'desired':'Terminated'");
+    assert_non_null(strstr(wake_of(), "second"));
+    put_publication(WANTED);
+    assert_non_null(strstr(wake_of(), "second"));
+    put_away(&dnspublication_kind, "dig");
+    assert_non_null(strstr(wake_of(), "second"));
+    assert_string_equal(wake_of(), "");
 }
 
 #define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
@@ -112,6 +153,7 @@ int main(void)
         SITE(who_publishes_by_a_record_uses_it_until_its_names_are_gone),
         SITE(an_owner_id_is_had_by_the_oldest_record),
         SITE(a_change_wakes_whom_it_concerns_and_no_other),
+        SITE(a_name_that_is_given_up_wakes_its_rivals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
