@@ -221,3 +221,50 @@ def test_a_name_that_the_server_does_not_take_says_why(tmp_path, name_server, pr
     assert synced()["reason"] == "SyncFailing" and synced()["message"]
     text = (path / "all.yaml.status").read_text() + program.tail()
     assert not any(each in text for each in (name_server.secret, WRONG_SECRET, "not base64!"))
+
+
+def two_clusters(server, one, two):
+    """A publication in two clusters of these local addresses, which list the record themselves."""
+    things = publication(server, 0)
+    cloud = things[0]["spec"]
+    cloud["clusterReferences"] = [
+        {"name": name, "clusterProvider": "vendor", "cluster": name} for name in ("one", "two")]
+    cloud["kvPairs"] = []
+    return things + [
+        of("EdgeCluster", f"vendor.{name}", provider="vendor", cluster=name, kvPairs=[
+            {"name": "addresses", "kv": [{"dnsLocalAddress": address} if address else {"a": "b"}]},
+            {"name": "dns-update-record-list", "kv": [{"one": "record-0"}]}])
+        for name, address in (("one", one), ("two", two))]
+
+
+def test_a_name_of_two_clusters_changes_its_kind(tmp_path, name_server, programs):
+    """From a host name to the address of another cluster and back, and as one cluster changes."""
+    path = tmp_path / "manifests"
+    path.mkdir()
+    key = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tsig", "namespace": "shop"},
+           "stringData": {"key": name_server.secret}}
+
+    def write(one, two):
+        (path / "new").write_text(yaml.safe_dump_all(
+            [key, record(name_server, 0), *two_clusters(name_server, one, two)]))
+        (path / "new").chmod(0o600)
+        (path / "new").rename(path / "all.yaml")
+
+    def found():
+        return {kind: name_server.ask("www.d0", kind) for kind in ("A", "AAAA", "CNAME")}
+
+    write("a.example.net", None)
+    program = programs.start("signpost", [
+        SIGNPOST, "run", "--dir", path, "--controllers", "intent", "--intent-listen",
+        f"{harness.LOOPBACK}:{harness.free_port()}", "--metrics-bind-address", "0",
+        "--health-probe-bind-address", "0"])
+    for one, two, wanted in [
+            ("a.example.net", None, {"CNAME": {"a.example.net."}}),
+            ("a.example.net", "10.0.0.2", {"A": {"10.0.0.2"}}),
+            ("a.example.net", None, {"CNAME": {"a.example.net."}}),
+            ("a.example.net", "b.example.net", {"CNAME": {"a.example.net."}}),
+            ("10.0.0.1", "10.0.0.2", {"A": {"10.0.0.1", "10.0.0.2"}}),
+            ("fd00::1", "b.example.net", {"AAAA": {"fd00::1"}})]:
+        write(one, two)
+        wait_until(lambda: {kind: texts for kind, texts in found().items() if texts} == wanted,
+                   lambda: f"{wanted} answers: {found()} {statuses(path)}", 60, [program])
