@@ -52,6 +52,8 @@ static void resolve_cluster(struct resolver *resolver, const struct cluster_refe
     cluster->reach = reach_of(arena, object);
     cluster->is_there = text_equal(cluster->edge.provider, reference->provider) &&
                         text_equal(cluster->edge.metadata.name, reference->cluster);
+    if (!cluster->is_there)
+        cluster->edge = (struct edgecluster){0}; // it is another one
 }
 
 static void resolve_clusters(struct resolver *resolver)

@@ -357,6 +357,20 @@ static void only_the_last_addresses_of_a_name_are_held(void **state)
     assert_string_equal(published(), "A 10.0.0.3 300");
 }
 
+static void another_record_may_have_a_name_of_another_kind(void **state)
+{
+    (void)state;
+    put_usual();
+    put(&dnsupdaterecord_kind, "site",
+        arena_printf(arena, "'spec':{" RECORD ",'verify':{'enabled':false}}",
+                     ",'rfc2136-zone':'example.org'"));
+    put_cluster("{'dnsPublicAddress':'198.51.100.7'},{'dnsLocalAddress':'a.example.net'}]},"
+                "{'name':'dns-update-record-list','kv':[{'a':'site'}",
+                "");
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300; CNAME a.example.net 300");
+}
+
 static void a_host_name_comes_when_the_addresses_of_others_are_gone(void **state)
 {
     (void)state;
@@ -524,6 +538,30 @@ static void a_record_of_another_project_is_used_where_it_allows_that(void **stat
     reconcile_site("foreign");
     assert_string_equal(published(), "A 198.51.100.7 300");
     assert_string_equal(text_of_name("foreign", "record"), "shop/public");
+}
+
+// An object of that name may be one of another EMCO name.
+static void what_a_publication_names_is_found_by_its_emco_name(void **state)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *name;
+        const char *path;
+    } rows[] = {
+        {&logicalcloud_kind, "cloud", "metadata.annotations[" DNS_GROUP "/name]"},
+        {&dnsupdaterecord_kind, "public", "metadata.annotations[" DNS_GROUP "/name]"},
+        {&edgecluster_kind, "vendor.one", "spec.cluster"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        renew_site();
+        put_usual();
+        struct site_object *found = at_site(rows[i].kind, rows[i].name);
+        value_put_text(arena, found->tree, rows[i].path, "Another");
+        store_tree(found);
+        reconcile_site("dig");
+        assert_string_equal(published(), "");
+    }
 }
 
 // ---- objects ------------------------------------------------------------------------------------
@@ -694,6 +732,20 @@ static void addresses_that_are_held_come_back_and_stay_no_longer_for_that(void *
     assert_string_equal(text_of_name("dig", "state"), "AddressPending");
 }
 
+static void addresses_that_are_held_come_back_into_an_object_that_is_emptied(void **state)
+{
+    (void)state;
+    put_usual();
+    reconcile_site("dig");
+    put_cluster("{'x':'y'}", "");
+    reconcile_site("dig");
+    value_put(arena, the_endpoint()->tree, "spec.endpoints", quote(arena, "[]"));
+    store_tree(the_endpoint());
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(text_of_name("dig", "state"), "Held");
+}
+
 static void names_that_end_do_not_come_back(void **state)
 {
     (void)state;
@@ -720,6 +772,36 @@ static void a_service_does_not_come_by_the_addresses_of_another(void **state)
     reconcile_site("dig");
     assert_string_equal(published(), "");
     assert_string_equal(text_of_name("dig", "state"), "AddressPending");
+}
+
+// Two entries have one name, and the status does not tell them apart.
+static void an_entry_without_address_does_not_come_by_those_of_another(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'dnsPublicAddress.web':'198.51.100.7'}", "");
+    struct site_object *intent = at_site(&trafficgroupintent_kind, "traffic");
+    struct value *inbound = value_at(intent->tree, "spec.inbound", NULL);
+    struct value *second = value_copy(arena, inbound->first);
+    value_put_text(arena, second, "name", "second");
+    value_put_text(arena, second, "serviceName", "other");
+    value_append(inbound, second);
+    store_tree(intent);
+    reconcile_site("dig");
+    remove_object();
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+static void a_cluster_without_address_does_not_come_by_those_of_another(void **state)
+{
+    (void)state;
+    put_two_clusters("{'dnsLocalAddress':'10.0.0.1'}", "{'x':'y'}", "");
+    reconcile_site("dig");
+    remove_object();
+    put_cluster_named("one", "{'x':'y'}", LISTED);
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 10.0.0.1 300");
 }
 
 #define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
@@ -752,6 +834,11 @@ int main(void)
         SITE(an_object_says_whose_it_is),
         SITE(an_object_stands_where_its_record_is),
         SITE(addresses_that_are_held_come_back_and_stay_no_longer_for_that),
+        SITE(addresses_that_are_held_come_back_into_an_object_that_is_emptied),
+        SITE(an_entry_without_address_does_not_come_by_those_of_another),
+        SITE(a_cluster_without_address_does_not_come_by_those_of_another),
+        SITE(another_record_may_have_a_name_of_another_kind),
+        SITE(what_a_publication_names_is_found_by_its_emco_name),
         SITE(names_that_end_do_not_come_back),
         SITE(a_service_does_not_come_by_the_addresses_of_another),
     };
