@@ -336,6 +336,22 @@ static void what_is_pinned_stands_before_the_deployment(void **state)
                         "False/Forbidden");
 }
 
+static void the_account_stands_before_the_deployment(void **state)
+{
+    (void)state;
+    apply_record(PLAIN, "", "");
+    put_project();
+    put_publication(WANTED);
+    reconcile_site("dig");
+    decide_record();
+    apply_metadata(get_at_site(&dnsupdaterecord_kind, "public"));
+    store_tree(get_at_site(&dnsupdaterecord_kind, "public"));
+    decide_record();
+    assert_int_equal(site.decision.object_count, 3);
+    for (size_t i = 0; i < site.decision.object_count; i++)
+        assert_ptr_not_equal(site.decision.objects[i].key.kind, &deployment_kind);
+}
+
 static void users_stand_on_the_deployment(void **state)
 {
     static const char key[] = "metadata.annotations[users." DNS_GROUP "/other]";
@@ -1144,6 +1160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(a_deployment_comes_with_the_first_name_and_goes_behind_the_last),
         STORY(what_is_pinned_stands_before_the_deployment),
+        STORY(the_account_stands_before_the_deployment),
         STORY(users_stand_on_the_deployment),
         STORY(a_user_of_another_project_is_told_with_it),
         STORY(what_others_change_is_put_back),
