@@ -275,15 +275,11 @@ static bool has_name(const struct standing_endpoint *standing,
            text_equal(standing->says.endpoints[0].dns_name, endpoint->service->name);
 }
 
-// May what the status says of the name be of another service?
-static bool is_ambiguous(const struct endpoint_context *context,
-                         const struct intent_endpoint *endpoint)
+// Does another DNSEndpoint have the name, so that what the status says may be of that one's
+// service?
+static bool has_other(const struct endpoint_context *context,
+                      const struct intent_endpoint *endpoint)
 {
-    const struct resolved *resolved = context->resolved;
-    for (size_t i = 0; i < resolved->service_count; i++)
-        if (&resolved->services[i] != endpoint->service &&
-            text_equal(resolved->services[i].name, endpoint->service->name))
-            return true;
     for (size_t i = 0; i < context->standing_count; i++)
         if (has_name(&context->standing[i], endpoint))
             return true;
@@ -298,7 +294,7 @@ static void recall_sets(const struct endpoint_context *context, struct intent_en
         const struct published_name *name = &before->names[i];
         if (!is_remembered(context, endpoint, name))
             continue;
-        if (is_ambiguous(context, endpoint))
+        if (has_other(context, endpoint))
             return;
         endpoint->before[endpoint->before_count++] =
             (struct endpoint){.dns_name = name->name,
