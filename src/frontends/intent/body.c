@@ -208,11 +208,11 @@ static void take_label(struct arena *arena, const struct value *document, struct
             EMCO_NAME_MAX);
 }
 
-static void take_document(struct arena *arena, const struct resource *resource,
-                          const struct value *document, struct body *out,
-                          struct body_faults *faults)
+void body_take(struct arena *arena, const struct resource *resource, const struct value *document,
+               struct body *out, struct body_faults *faults)
 {
     static const char *const known[] = {"metadata", "spec"};
+    *out = (struct body){.fields = value_make(arena, VALUE_MAP)};
     if (!resource->hidden) {
         take_label(arena, document, out, faults);
         return;
@@ -234,14 +234,13 @@ bool body_read(struct arena *arena, const struct resource *resource, const char 
 {
     const struct value *document;
     struct multipart parts = {.metadata = octets};
-    *out = (struct body){.fields = value_make(arena, VALUE_MAP)};
     if (resource == &resources[RESOURCE_CLUSTER] && multipart_is(content_type) &&
         !multipart_read(arena, content_type, octets, &parts, err))
         return false;
     if (!read_document(arena, parts.metadata, octets_max, &document, err))
         return false;
+    body_take(arena, resource, document, out, faults);
     out->kubeconfig = parts.file;
-    take_document(arena, resource, document, out, faults);
     return true;
 }
 

@@ -23,6 +23,9 @@ struct body {
 bool body_read(struct arena *arena, const struct resource *resource, const char *content_type,
                struct text octets, size_t octets_max, struct body *out, struct body_faults *faults,
                struct error *err);
+// The same of a document that is read already, a map.
+void body_take(struct arena *arena, const struct resource *resource, const struct value *document,
+               struct body *out, struct body_faults *faults);
 
 // {"metadata": {...}, "spec": {...}} of an item: `map` is the object's spec, or the entry.
 struct value *body_view(struct arena *arena, const struct resource *resource, struct text name,

@@ -71,8 +71,8 @@ static void put_data(const struct secrets_pass *pass, struct text key, struct te
 static void move_secret(const struct secrets_pass *pass, struct text target, struct text secret,
                         const char *pointer)
 {
-    bool is_kept = text_is(secret, SECRETS_MASK);
-    if (is_kept && !find_ref(pass->old, pass->secret, target)) {
+    bool is_kept = text_is(secret, SECRETS_MASK) || !pass->data;
+    if (is_kept && pass->data && !find_ref(pass->old, pass->secret, target)) {
         body_faults_add(pass->faults, pointer,
                         "is a mask, and there is no value yet that it keeps");
         return;
@@ -239,8 +239,8 @@ static void take_of_inbound(const struct secrets_pass *pass, struct text name)
         return;
     struct text key =
         text_of(arena_printf(pass->arena, "%.*s.%.*s", TEXT_ARGS(name), TEXT_ARGS(item->key)));
-    bool is_kept = text_is(item->text, SECRETS_MASK);
-    bool has_old = text_equal(value_text_at(pass->old, KEY_SECRET ".key"), key);
+    bool is_kept = text_is(item->text, SECRETS_MASK) || !pass->data;
+    bool has_old = !pass->data || text_equal(value_text_at(pass->old, KEY_SECRET ".key"), key);
     if (is_kept && !has_old) {
         body_faults_add(pass->faults, "/spec/external/externalCerts",
                         "has a mask, and there is no key yet that it keeps");

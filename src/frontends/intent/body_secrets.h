@@ -12,6 +12,7 @@
 const char *body_secrets_name(struct arena *arena, struct text object); // of that Secret
 // Takes the secrets out of what a body brings for the item `name`. `map` refers to them from then
 // on; those with a value are put into `data` as base64. `old` is what the item has so far, or NULL.
+// Without `data` (NULL) no value is kept, and a mask stands for one that is not told.
 void body_secrets_take(struct arena *arena, enum resource_id id, struct text name,
                        const char *secret, struct value *map, const struct value *old,
                        struct value *data, struct body_faults *faults);

@@ -4,6 +4,7 @@
 #include "frontends/intent/body_secrets.h"
 #include "frontends/intent/call.h"
 #include "frontends/intent/check.h"
+#include "frontends/intent/item.h"
 #include "frontends/intent/patch.h"
 #include "kinds/namespace/namespace_kind.h"
 #include "kinds/secret/secret_kind.h"
@@ -11,7 +12,6 @@
 // What POST, PUT and DELETE come to: the objects that are written.
 
 #define PARENT_MISSING "Cannot perform requested operation. Parent resource not found"
-#define NAME_PATH "metadata.annotations[" EMCO_NAME_ANNOTATION "]"
 // For a name that is no text, so that the rest of the body can be checked, too.
 #define NAME_STAND_IN "unnamed"
 
@@ -22,9 +22,7 @@ struct item_change {
     enum resource_id id;
     struct place place;
     struct body body;
-    struct value *next;    // the object's next tree
-    struct value *map;     // its spec, or the entry
-    const char *path;      // of `map` in the object
+    struct built_item built;
     struct value *secrets; // data of the Secret that is written; may be empty
 };
 
@@ -42,34 +40,13 @@ static void add_write(struct call *call, struct call_write write)
 
 // ---- projects -----------------------------------------------------------------------------------
 
-// A project is what a Namespace says of it.
-static struct value *project_namespace(struct arena *arena, struct text project,
-                                       const struct value *tree)
-{
-    AUTO_BUFFER hash = {0};
-    AUTO_BUFFER metadata = {0};
-    struct value *next = value_make(arena, VALUE_MAP);
-    const struct value *annotations = value_at(tree, "metadata.annotations", NULL);
-    struct value *kept =
-        annotations ? value_copy(arena, annotations) : value_make(arena, VALUE_MAP);
-    value_put(arena, next, "metadata.annotations", kept);
-    emco_hash_write(&hash, 10, &project, 1);
-    value_put_text(arena, next, "metadata.labels[" PROJECT_LABEL "]",
-                   arena_copy_text(arena, hash.at));
-    value_put(arena, next, NAME_PATH, value_make_text(arena, project));
-    value_write_json(&metadata, value_find(tree, "spec"));
-    value_put_text(arena, next, "metadata.annotations[" PROJECT_METADATA_ANNOTATION "]",
-                   arena_copy_text(arena, metadata.at));
-    return next;
-}
-
 static void write_project(struct call *call, struct text project)
 {
     struct value *tree = value_make(call->arena, VALUE_MAP);
     const struct object_ref_key key = {&namespace_kind, TEXT(""),
                                        place_namespace(call->arena, project)};
     value_put(call->arena, tree, "spec", value_make(call->arena, VALUE_MAP));
-    struct value *next = project_namespace(call->arena, project, tree);
+    struct value *next = item_project_namespace(call->arena, project, tree);
     const struct object *object = engine_find_object(engine_of(call), &key);
     if (!object)
         value_put_text(call->arena, next, "metadata.annotations[" PROJECT_CREATED_ANNOTATION "]",
@@ -159,87 +136,6 @@ static bool check_precondition(struct item_change *change)
     return true;
 }
 
-// ---- building -----------------------------------------------------------------------------------
-
-static void put_identity(struct item_change *change)
-{
-    static const char *const coordinates[] = {"spec.compositeApp", "spec.version",
-                                              "spec.deploymentIntentGroup"};
-    struct arena *arena = change->call->arena;
-    const struct text *names = change->call->route.names;
-    struct text own = names[change->resource->name_count - 1];
-    value_put(arena, change->next, "metadata.name", value_make_text(arena, change->place.key.name));
-    if (change->id == RESOURCE_CLUSTER) {
-        value_put(arena, change->next, "spec.provider", value_make_text(arena, names[0]));
-        value_put(arena, change->next, "spec.cluster", value_make_text(arena, own));
-    } else if (!text_equal(own, change->place.key.name)) {
-        value_put(arena, change->next, NAME_PATH, value_make_text(arena, own));
-    }
-    bool has_coordinates = change->id == RESOURCE_GROUP || change->id == RESOURCE_TRAFFIC;
-    for (size_t i = 0; has_coordinates && i < COUNT_OF(coordinates); i++)
-        value_put(arena, change->next, coordinates[i], value_make_text(arena, names[1 + i]));
-}
-
-// What stands in the spec beside what the body says: children, and what others decide.
-static void keep_hidden(struct item_change *change, const struct value *spec)
-{
-    static const char *const of_body[] = {"description", "userData1", "userData2", "extra"};
-    struct arena *arena = change->call->arena;
-    value_each (item, spec) {
-        bool is_of_body =
-            text_is(item->key, change->resource->rename.object) && change->resource->rename.object;
-        for (size_t i = 0; i < COUNT_OF(of_body); i++)
-            is_of_body |= text_is(item->key, of_body[i]);
-        if (!is_of_body && resource_hides(change->resource, item->key.at, item->key.len))
-            value_set(change->map, item->key, value_copy(arena, item));
-    }
-    const struct value *kubeconfig = value_find(spec, "kubeconfigSecret");
-    if (kubeconfig && !value_find(change->map, "kubeconfigSecret"))
-        value_set(change->map, TEXT("kubeconfigSecret"), value_copy(arena, kubeconfig));
-}
-
-static void build_object(struct item_change *change)
-{
-    struct arena *arena = change->call->arena;
-    const struct value *now = change->place.tree;
-    change->next = now ? value_copy(arena, now) : value_make(arena, VALUE_MAP);
-    change->map = change->body.fields;
-    change->path = "spec";
-    if (now)
-        keep_hidden(change, value_find(now, "spec"));
-    value_set(change->next, TEXT("spec"), change->map);
-    put_identity(change);
-}
-
-// Copies the list with the entry in its place; a new one comes last.
-static void build_entry(struct item_change *change)
-{
-    struct arena *arena = change->call->arena;
-    const char *list = change->resource->list;
-    struct text name = change->call->route.names[change->resource->name_count - 1];
-    struct value *entry = value_make(arena, VALUE_MAP);
-    size_t index = 0;
-    bool is_put = false;
-    value_put(arena, entry, "name", value_make_text(arena, name));
-    value_each (item, change->body.fields)
-        value_set(entry, item->key, value_copy(arena, item));
-    if (!change->resource->hidden)
-        entry = value_make_text(arena, name);
-    change->next = value_copy(arena, change->place.tree);
-    struct value *entries = value_make(arena, VALUE_LIST);
-    value_each (item, value_list_at(value_find(change->place.tree, "spec"), list)) {
-        bool is_it = item == change->place.map;
-        value_append(entries, is_it ? entry : value_copy(arena, item));
-        is_put |= is_it;
-        index += !is_put;
-    }
-    if (!is_put)
-        value_append(entries, entry);
-    value_set(value_find(change->next, "spec"), text_of(list), entries);
-    change->map = entry;
-    change->path = arena_printf(arena, "spec.%s[%zu]", list, index);
-}
-
 // ---- secrets ------------------------------------------------------------------------------------
 
 static struct text secret_namespace(const struct item_change *change)
@@ -257,10 +153,10 @@ static void take_kubeconfig(struct item_change *change, const char *secret)
     base64_encode(&coded, change->body.kubeconfig.at, change->body.kubeconfig.len);
     value_put_text(arena, change->secrets, "kubeconfig",
                    arena_copy(arena, buffer_text(&coded).at, coded.len));
-    value_put(arena, change->map, "kubeconfigSecret.namespace",
+    value_put(arena, change->built.map, "kubeconfigSecret.namespace",
               value_make_text(arena, secret_namespace(change)));
-    value_put_text(arena, change->map, "kubeconfigSecret.name", secret);
-    value_put_text(arena, change->map, "kubeconfigSecret.key", "kubeconfig");
+    value_put_text(arena, change->built.map, "kubeconfigSecret.name", secret);
+    value_put_text(arena, change->built.map, "kubeconfigSecret.key", "kubeconfig");
 }
 
 static void take_secrets(struct item_change *change)
@@ -269,8 +165,8 @@ static void take_secrets(struct item_change *change)
     const char *secret = body_secrets_name(arena, change->place.key.name);
     change->secrets = value_make(arena, VALUE_MAP);
     take_kubeconfig(change, secret);
-    body_secrets_take(arena, change->id, change->body.name, secret, change->map, change->place.map,
-                      change->secrets, &change->call->faults);
+    body_secrets_take(arena, change->id, change->body.name, secret, change->built.map,
+                      change->place.map, change->secrets, &change->call->faults);
 }
 
 static bool has_text(const struct value *list, struct text text)
@@ -309,7 +205,7 @@ static void write_secret(struct item_change *change)
     struct call *call = change->call;
     const char *secret = body_secrets_name(call->arena, change->place.key.name);
     const struct value *wanted =
-        body_secrets_keys(call->arena, value_find(change->next, "spec"), secret);
+        body_secrets_keys(call->arena, value_find(change->built.next, "spec"), secret);
     struct value *tree = value_make(call->arena, VALUE_MAP);
     if (!needs_secret(change, wanted, secret))
         return;
@@ -343,10 +239,10 @@ static void write_item(struct item_change *change)
     const struct place *place = &change->place;
     struct text own = change->call->route.names[change->resource->name_count - 1];
     if (change->id != RESOURCE_PROJECT) {
-        write_object(change, place->tree, change->next);
+        write_object(change, place->tree, change->built.next);
         return;
     }
-    struct value *next = project_namespace(arena, own, change->next);
+    struct value *next = item_project_namespace(arena, own, change->built.next);
     struct value *now = value_make(arena, VALUE_MAP);
     if (place->object)
         value_set(now, TEXT("metadata"), value_copy(arena, value_find(place->tree, "metadata")));
@@ -362,10 +258,10 @@ static bool check_change(struct item_change *change)
 {
     struct call *call = change->call;
     const struct check_item item = {.id = change->id,
-                                    .next = change->next,
-                                    .path = change->path,
+                                    .next = change->built.next,
+                                    .path = change->built.path,
                                     .key = &change->place.key,
-                                    .map = change->map,
+                                    .map = change->built.map,
                                     .names = call->route.names,
                                     .engine = engine_of(call)};
     check_rules(&item, &call->faults);
@@ -388,7 +284,7 @@ static bool check_move(struct item_change *change)
     struct text_lines lines = {.arena = call->arena};
     if (change->id != RESOURCE_RECORD || !change->place.is_there)
         return true;
-    check_moved(call->arena, change->place.map, change->map, &call->faults);
+    check_moved(call->arena, change->place.map, change->built.map, &call->faults);
     place_add_users(engine_of(call), change->place.object, &lines);
     if (!call->faults.count || !lines.count) {
         call->faults.count = 0;
@@ -396,7 +292,7 @@ static bool check_move(struct item_change *change)
     }
     if (call->route.may_move) {
         call->faults.count = 0;
-        value_put_text(call->arena, change->next, "metadata.annotations[" DNS_GROUP "/move]",
+        value_put_text(call->arena, change->built.next, "metadata.annotations[" DNS_GROUP "/move]",
                        "drain");
         body_faults_warn(&call->faults, "names are absent while the record moves");
         return true;
@@ -409,7 +305,14 @@ static bool check_move(struct item_change *change)
 
 static void build_item(struct item_change *change)
 {
-    (change->resource->list ? build_entry : build_object)(change);
+    const struct place *place = &change->place;
+    const struct item item = {.id = change->id,
+                              .names = change->call->route.names,
+                              .object_name = place->key.name,
+                              .now = place->tree,
+                              .entry = place->map,
+                              .fields = change->body.fields};
+    change->built = item_build(change->call->arena, &item);
     take_secrets(change);
 }
 
@@ -499,7 +402,7 @@ static bool check_is_free(struct item_change *change)
 // What is not made by Signpost stays; it is only no project any more.
 static void remove_project(struct item_change *change)
 {
-    static const char *const marks[] = {"metadata.labels[" PROJECT_LABEL "]", NAME_PATH,
+    static const char *const marks[] = {"metadata.labels[" PROJECT_LABEL "]", ITEM_NAME_PATH,
                                         "metadata.annotations[" PROJECT_METADATA_ANNOTATION "]"};
     struct arena *arena = change->call->arena;
     const struct place *place = &change->place;
@@ -519,14 +422,14 @@ static void remove_entry(struct item_change *change)
     const struct place *place = &change->place;
     const struct value *spec = value_find(place->tree, "spec");
     struct value *entries = value_make(arena, VALUE_LIST);
-    change->next = value_copy(arena, place->tree);
+    change->built.next = value_copy(arena, place->tree);
     change->secrets = value_make(arena, VALUE_MAP);
     value_each (item, value_list_at(spec, change->resource->list))
         if (item != place->map)
             value_append(entries, value_copy(arena, item));
-    value_set(value_find(change->next, "spec"), text_of(change->resource->list), entries);
+    value_set(value_find(change->built.next, "spec"), text_of(change->resource->list), entries);
     write_secret(change);
-    write_object(change, place->tree, change->next);
+    write_object(change, place->tree, change->built.next);
 }
 
 void call_remove(struct call *call)

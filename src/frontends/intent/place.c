@@ -90,19 +90,24 @@ static bool has_coordinates(enum resource_id id, const struct text *names, const
     return true;
 }
 
+struct text place_object_name(struct arena *arena, enum resource_id id, const struct text *names,
+                              bool is_plain_taken)
+{
+    struct text own = names[resources[id].name_count - 1];
+    size_t coordinates = coordinate_count(id);
+    if (id == RESOURCE_CLUSTER)
+        return text_of(edgecluster_object_name(arena, names[0], own));
+    return text_of(is_plain_taken && coordinates
+                       ? emco_object_name_below(arena, names + 1, coordinates, own)
+                       : emco_object_name(arena, own));
+}
+
 // ---- finding ------------------------------------------------------------------------------------
 
 // The resource of the object that has the item, and its own name.
 static enum resource_id object_resource(enum resource_id id)
 {
     return resources[id].list ? resources[id].parent : id;
-}
-
-static const char *plain_name(struct arena *arena, enum resource_id id, const struct text *names)
-{
-    struct text own = names[resources[id].name_count - 1];
-    return id == RESOURCE_CLUSTER ? edgecluster_object_name(arena, names[0], own)
-                                  : emco_object_name(arena, own);
 }
 
 static void take_object(struct arena *arena, enum resource_id id, const struct text *names,
@@ -126,19 +131,17 @@ static void take_object(struct arena *arena, enum resource_id id, const struct t
 static void find_object(const struct engine *engine, struct arena *arena, enum resource_id id,
                         const struct text *names, struct place *out)
 {
-    size_t coordinates = coordinate_count(id);
-    struct text own = names[resources[id].name_count - 1];
     const struct object *object;
     *out = (struct place){.key = {.kind = resources[id].kind, .namespace_ = TEXT("")}};
     if (out->key.kind->is_namespaced)
         out->key.namespace_ = place_namespace(arena, names[0]);
-    out->key.name = text_of(plain_name(arena, id, names));
+    out->key.name = place_object_name(arena, id, names, false);
     if ((object = engine_find_object(engine, &out->key)))
         take_object(arena, id, names, object, out);
-    if (!coordinates || out->is_there || out->is_leaving)
+    if (!coordinate_count(id) || out->is_there || out->is_leaving)
         return;
     const struct object_ref_key plain = out->key;
-    out->key.name = text_of(emco_object_name_below(arena, names + 1, coordinates, own));
+    out->key.name = place_object_name(arena, id, names, true);
     object = engine_find_object(engine, &out->key);
     if (object || out->other.at) {
         *out = (struct place){.key = out->key};

@@ -55,6 +55,11 @@ void place_add_users(const struct engine *engine, const struct object *record,
 void place_add_retaining(const struct engine *engine, const struct object *group,
                          struct text_lines *out);
 
+// The name of the item's object, for names as many as the resource has: what its EMCO name gives,
+// or, where another has that and EMCO's names are unique below coordinates only, one made of them,
+// too.
+struct text place_object_name(struct arena *arena, enum resource_id id, const struct text *names,
+                              bool is_plain_taken);
 // The namespace of a project.
 struct text place_namespace(struct arena *arena, struct text project);
 
