@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/credentials.h"
 #include "commands/pihole/pihole_settings.h"
 #include "commands/pihole/pihole_subject.h"
 #include "commands/process.h"
@@ -38,7 +39,7 @@ static bool read_token(struct pihole_target *target, bool *is_news, struct error
 {
     if (!target->token_file)
         return true;
-    struct secret *secret = pihole_token_read(target->token_file, err);
+    struct secret *secret = token_read(target->token_file, err);
     if (!secret)
         return false;
     *is_news = !secret_equal(secret, target->secret);
@@ -53,7 +54,7 @@ static bool read_ca(struct arena *arena, struct pihole_target *target, bool *is_
     CLEANUP(arena) struct arena *turn = arena_new();
     if (!target->ca_file)
         return true;
-    const char *ca = pihole_ca_read(turn, target->ca_file, err);
+    const char *ca = ca_read(turn, target->ca_file, err);
     if (!ca)
         return false;
     *is_news = strcmp(ca, target->ca) != 0;

@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands/credentials.h"
 #include "io/disk.h"
-#include "io/x509.h"
 
 enum {
     FILE_OCTETS_MAX = 1 << 20,
-    TOKEN_OCTETS_MAX = 4096,
 };
 
 const struct option pihole_options[PIHOLE_OPTION_COUNT] = {
@@ -130,58 +129,6 @@ struct login {
     struct secret *secret;
 };
 
-// ---- secrets and certificates -------------------------------------------------------------------
-
-static struct text without_newline(struct text text)
-{
-    if (text.len && text.at[text.len - 1] == '\n')
-        text.len--;
-    if (text.len && text.at[text.len - 1] == '\r')
-        text.len--;
-    return text;
-}
-
-static struct secret *secret_of(struct text text, struct error *err)
-{
-    if (!text.len) {
-        error_set(err, FAULT_SPEC, "", "no token is in it");
-        return NULL;
-    }
-    for (size_t i = 0; i < text.len; i++) {
-        if ((unsigned char)text.at[i] < ' ' || text.at[i] == '\x7f') {
-            error_set(err, FAULT_SPEC, "", "the token holds a line break or control character");
-            return NULL;
-        }
-    }
-    return secret_new(text.at, text.len);
-}
-
-struct secret *pihole_token_read(const char *path, struct error *err)
-{
-    AUTO_BUFFER content = {0};
-    buffer_reserve(&content, TOKEN_OCTETS_MAX + 1);
-    if (!disk_read(&content, path, TOKEN_OCTETS_MAX, err))
-        return NULL;
-    struct secret *secret = secret_of(without_newline(buffer_text(&content)), err);
-    secret_wipe(content.at, content.len);
-    if (!secret)
-        error_prefix(err, "%s: ", path);
-    return secret;
-}
-
-const char *pihole_ca_read(struct arena *arena, const char *path, struct error *err)
-{
-    AUTO_BUFFER content = {0};
-    struct x509_facts facts;
-    if (!disk_read(&content, path, FILE_OCTETS_MAX, err))
-        return NULL;
-    if (!x509_read(&facts, buffer_text(&content), err)) {
-        error_prefix(err, "%s: ", path);
-        return NULL;
-    }
-    return arena_copy(arena, content.at, content.len);
-}
-
 static bool is_file_variable(const char *variable)
 {
     return text_ends(text_of(variable), "_FILE");
@@ -190,7 +137,7 @@ static bool is_file_variable(const char *variable)
 static struct secret *read_variable(const char *variable, const char *value, struct error *err)
 {
     struct secret *secret =
-        is_file_variable(variable) ? pihole_token_read(value, err) : secret_of(text_of(value), err);
+        is_file_variable(variable) ? token_read(value, err) : token_make(text_of(value), err);
     if (!secret)
         error_prefix(err, "%s: ", variable);
     return secret;
@@ -369,10 +316,10 @@ static bool check_addresses(const struct pihole_targets *targets, struct error *
 static bool read_token(struct pihole_target *target, struct error *err)
 {
     if (target->token_file) {
-        target->secret = pihole_token_read(target->token_file, err);
+        target->secret = token_read(target->token_file, err);
     } else if (target->token_env) {
         const char *value = getenv(target->token_env);
-        target->secret = secret_of(text_of(value ? value : ""), err);
+        target->secret = token_make(text_of(value ? value : ""), err);
         if (!target->secret)
             error_prefix(err, "environment %s: ", target->token_env);
     } else {
@@ -391,7 +338,7 @@ static bool read_files(struct reader *reader, struct error *err)
         reader->held_count++;
         if (!target->ca_file)
             continue;
-        target->ca = pihole_ca_read(reader->arena, target->ca_file, err);
+        target->ca = ca_read(reader->arena, target->ca_file, err);
         if (!target->ca)
             return error_prefix(err, "Pi-hole %s: ", target->name);
     }

@@ -19,7 +19,3 @@ bool pihole_settings_load(const struct invocation *invocation, bool is_check,
 const char *pihole_idle_setting(const struct invocation *invocation);
 void pihole_settings_unload(
     struct pihole_targets *targets); // lets go of the tokens; also of what was not read
-// The token in that file, one newline at its end left out; NULL: err says what is wrong.
-struct secret *pihole_token_read(const char *path, struct error *err);
-// PEM text in the arena; NULL likewise.
-const char *pihole_ca_read(struct arena *arena, const char *path, struct error *err);
