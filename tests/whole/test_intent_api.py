@@ -782,7 +782,7 @@ def test_a_new_certificate_is_served_without_a_restart(programs, tmp_path):
 def test_the_description_names_each_path_and_body(api):
     document = api.get("/v2/openapi.json").json
     assert document["openapi"] == "3.0.2"
-    assert len(document["paths"]) == 2 * 12 + 2 + 4
+    assert len(document["paths"]) == 2 * 12 + 2 + 4 + 1
     records = document["paths"]["/v2/projects/{name1}/dns-update-records/{name2}"]
     assert set(records) == {"parameters", "get", "put", "delete"}
     schemas = document["components"]["schemas"]

@@ -79,6 +79,7 @@ struct value *call_view(struct call *call, enum resource_id id, struct text name
 void call_show_list(struct call *call);
 void call_show_item(struct call *call);
 void call_show_status(struct call *call);
+void call_show_apps(struct call *call);
 // What is not there, or what it would stand below.
 void call_answer_missing(struct call *call);
 

@@ -139,6 +139,9 @@ static void serve_method(struct call *call)
     case ROUTE_UPDATE:
         call_act(call);
         return;
+    case ROUTE_APPS:
+        call_show_apps(call);
+        return;
     case ROUTE_OPENAPI:
         call_answer_tree(call, 200, openapi_document(call->arena), NULL, NULL);
         return;
@@ -185,7 +188,7 @@ static const char *verb_of(const struct call *call)
         {"GET", "get"}, {"POST", "create"}, {"PUT", "update"}, {"DELETE", "delete"}};
     bool is_get = !strcmp(call->method, "GET");
     bool is_part = resources[call->route.resource].list != NULL;
-    if (is_get && call->route.action == ROUTE_LIST && !is_part)
+    if (is_get && route_is_list(call->route.action) && !is_part)
         return "list";
     if (!is_get && (is_part || call->route.action > ROUTE_ITEM))
         return "update";
@@ -204,7 +207,7 @@ static void ask_judge(struct call *call)
 {
     const struct route *route = &call->route;
     const struct resource *resource = &resources[route->resource];
-    bool has_object = route->action != ROUTE_LIST || resource->list;
+    bool has_object = !route_is_list(route->action) || resource->list;
     struct place place = {.key = {.name = TEXT("")}};
     enum resource_id object = resource->list ? resource->parent : route->resource;
     if (has_object)

@@ -229,14 +229,17 @@ static void put_path(struct arena *arena, struct value *paths, enum resource_id 
                      enum route_action action)
 {
     const struct resource *resource = &resources[id];
-    size_t count = resource->name_count - (action == ROUTE_LIST);
+    bool is_apps = action == ROUTE_APPS;
+    size_t count = is_apps ? 1 : resource->name_count - (action == ROUTE_LIST);
     struct text names[RESOURCE_NAMES_MAX];
     AUTO_BUFFER at = {0};
     if (!route_takes(id, action))
         return;
     for (size_t i = 0; i < count; i++)
         names[i] = text_of(arena_printf(arena, "{name%zu}", i + 1));
-    route_write_path(&at, id, names, action != ROUTE_LIST);
+    route_write_path(&at, is_apps ? RESOURCE_PROJECT : id, names, action != ROUTE_LIST);
+    if (is_apps)
+        buffer_add_text(&at, "/composite-apps");
     if (route_action_word(action))
         buffer_printf(&at, "/%s", route_action_word(action));
     struct value *path = put_map(arena, paths, arena_copy_text(arena, at.at));

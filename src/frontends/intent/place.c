@@ -83,7 +83,7 @@ static bool has_coordinates(enum resource_id id, const struct text *names, const
                                         "spec.deploymentIntentGroup"};
     size_t count = coordinate_count(id);
     for (size_t i = 0; i < count && i < COUNT_OF(paths); i++)
-        if (!text_equal(value_text_at(tree, paths[i]), names[1 + i]))
+        if (names[1 + i].at && !text_equal(value_text_at(tree, paths[i]), names[1 + i]))
             return false;
     if (id == RESOURCE_CLUSTER)
         return text_equal(value_text_at(tree, "spec.provider"), names[0]);
@@ -232,8 +232,8 @@ static int compare_items(const void *a, const void *b)
     return text_compare(((const struct place_item *)a)->name, ((const struct place_item *)b)->name);
 }
 
-const struct place_item *place_list(const struct engine *engine, struct arena *arena,
-                                    enum resource_id id, const struct text *names, size_t *count)
+struct place_item *place_list(const struct engine *engine, struct arena *arena, enum resource_id id,
+                              const struct text *names, size_t *count)
 {
     const struct resource *resource = &resources[id];
     struct listing_pass pass = {.arena = arena, .id = id, .names = names};

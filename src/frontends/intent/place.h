@@ -30,9 +30,10 @@ struct place_item {
     struct value *map; // as place.map
     struct place place;
 };
-// All items of a list (names: those of its path), sorted by name.
-const struct place_item *place_list(const struct engine *engine, struct arena *arena,
-                                    enum resource_id id, const struct text *names, size_t *count);
+// All items of a list (names: those of its path), sorted by name. Of coordinates that are absent
+// any will do.
+struct place_item *place_list(const struct engine *engine, struct arena *arena, enum resource_id id,
+                              const struct text *names, size_t *count);
 
 struct text_lines {
     struct arena *arena;

@@ -17,6 +17,7 @@ static const struct {
     [ROUTE_INSTANTIATE] = {"instantiate", "POST"},
     [ROUTE_TERMINATE] = {"terminate", "POST"},
     [ROUTE_UPDATE] = {"update", "POST"},
+    [ROUTE_APPS] = {NULL, "GET"},
     [ROUTE_OPENAPI] = {NULL, "GET"},
 };
 
@@ -25,11 +26,16 @@ const char *route_action_word(enum route_action action)
     return actions[action].word;
 }
 
+bool route_is_list(enum route_action action)
+{
+    return action == ROUTE_LIST || action == ROUTE_APPS;
+}
+
 bool route_takes(enum resource_id resource, enum route_action action)
 {
     if (action == ROUTE_STATUS)
         return resource == RESOURCE_GROUP || resource == RESOURCE_RECORD;
-    return action <= ROUTE_ITEM || (action <= ROUTE_UPDATE && resource == RESOURCE_GROUP);
+    return action <= ROUTE_ITEM || (action <= ROUTE_APPS && resource == RESOURCE_GROUP);
 }
 
 const char *route_methods(enum route_action action)
@@ -125,11 +131,10 @@ static bool is_same_word(struct text segment, struct text word)
     return text_equal(segment, word) || (text_is(word, "projects") && text_is(segment, "project"));
 }
 
-// How many segments the path of the resource's list takes; 0: it is another path.
-static size_t match_list(const struct resource *resource, const struct segments *segments,
-                         struct route *out)
+// How many segments the path of a list takes; 0: it is another path.
+static size_t match_list(const char *path, const struct segments *segments, struct route *out)
 {
-    struct text rest = text_of(resource->path);
+    struct text rest = text_of(path);
     struct text word;
     size_t at = 1; // behind "v2"
     out->name_count = 0;
@@ -159,7 +164,7 @@ static bool match_action(const struct segments *segments, size_t at, enum resour
 
 static bool match_resource(enum resource_id id, const struct segments *segments, struct route *out)
 {
-    size_t at = match_list(&resources[id], segments, out);
+    size_t at = match_list(resources[id].path, segments, out);
     if (!at)
         return false;
     out->resource = id;
@@ -169,6 +174,13 @@ static bool match_resource(enum resource_id id, const struct segments *segments,
     out->names[out->name_count++] = segments->items[at++];
     out->action = ROUTE_ITEM;
     return at == segments->count || match_action(segments, at, id, out);
+}
+
+static bool match_apps(const struct segments *segments, struct route *out)
+{
+    out->resource = RESOURCE_GROUP;
+    out->action = ROUTE_APPS;
+    return match_list("projects/{}/composite-apps", segments, out) == segments->count;
 }
 
 static bool match_path(const struct segments *segments, struct route *out, struct error *err)
@@ -181,7 +193,8 @@ static bool match_path(const struct segments *segments, struct route *out, struc
     for (enum resource_id id = 0; is_ours && id < RESOURCES; id++)
         if (match_resource(id, segments, out))
             return true;
-    return refuse_target(err, 404, "no such path: see /v2/openapi.json");
+    return (is_ours && match_apps(segments, out)) ||
+           refuse_target(err, 404, "no such path: see /v2/openapi.json");
 }
 
 static bool check_names(const struct route *route, struct error *err)

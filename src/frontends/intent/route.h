@@ -22,11 +22,13 @@ enum route_action {
     ROUTE_INSTANTIATE,
     ROUTE_TERMINATE,
     ROUTE_UPDATE,
+    ROUTE_APPS, // of a project: its composite apps, which are coordinates of groups
     ROUTE_OPENAPI,
 };
+bool route_is_list(enum route_action action);
 // The word behind an item's path; NULL: there is none.
 const char *route_action_word(enum route_action action);
-// Has the resource that action?
+// Has the resource that action, behind its path?
 bool route_takes(enum resource_id resource, enum route_action action);
 // "GET, POST", for the header Allow and the OpenAPI document.
 const char *route_methods(enum route_action action);
@@ -35,7 +37,7 @@ bool route_allows(enum route_action action, const char *method);
 enum { ROUTE_LIMIT_MAX = 1000 };
 
 struct route {
-    enum resource_id resource; // not of OPENAPI
+    enum resource_id resource; // not of OPENAPI; of APPS that of the groups
     enum route_action action;
     struct text names[RESOURCE_NAMES_MAX]; // EMCO names of its path, an item's own as the last
     size_t name_count;

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "frontends/intent/body_secrets.h"
 #include "frontends/intent/call.h"
 
@@ -58,6 +60,47 @@ void call_show_list(struct call *call)
                                      items[i].place.object));
     }
     call_answer_tree(call, 200, list, NULL, link);
+}
+
+// ---- composite apps -----------------------------------------------------------------------------
+
+static struct text coordinate(const struct place_item *item, const char *name)
+{
+    return value_text_at(item->map, name);
+}
+
+static int compare_apps(const void *a, const void *b)
+{
+    int order = text_compare(coordinate(a, "compositeApp"), coordinate(b, "compositeApp"));
+    return order ? order : text_compare(coordinate(a, "version"), coordinate(b, "version"));
+}
+
+static struct value *view_app(struct arena *arena, const struct place_item *item)
+{
+    struct value *view =
+        body_view(arena, &resources[RESOURCE_PROJECT], coordinate(item, "compositeApp"), NULL);
+    value_put(arena, view, "spec.compositeAppVersion",
+              value_make_text(arena, coordinate(item, "version")));
+    return view;
+}
+
+void call_show_apps(struct call *call)
+{
+    size_t count;
+    struct value *list = value_make(call->arena, VALUE_LIST);
+    const struct text names[RESOURCE_NAMES_MAX] = {call->route.names[0]};
+    if (!place_has_parents(engine_of(call), call->arena, RESOURCE_GROUP, names, NULL)) {
+        call_answer_missing(call);
+        return;
+    }
+    struct place_item *items =
+        place_list(engine_of(call), call->arena, RESOURCE_GROUP, names, &count);
+    if (count)
+        qsort(items, count, sizeof *items, compare_apps);
+    for (size_t i = 0; i < count; i++)
+        if (!i || compare_apps(&items[i - 1], &items[i]))
+            value_append(list, view_app(call->arena, &items[i]));
+    call_answer_tree(call, 200, list, NULL, NULL);
 }
 
 // ---- items --------------------------------------------------------------------------------------
