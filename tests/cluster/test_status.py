@@ -89,7 +89,7 @@ def test_zones_and_records_of_a_cluster_are_shown(cluster, namespace, programs):
 
 def test_a_cluster_that_may_not_be_read_is_told_with_the_right_that_is_missing(cluster, namespace):
     account = cluster.account(namespace, "nobody", rules=[])
-    code, out, err = status(account, namespace, "--timeout", "5s")
+    code, out, err = status(account, namespace, "--timeout", "50s")
     assert (code, out) == (2, "")
     assert f'rights are missing: User "{account.user}" may not list' in err
     assert len(err.splitlines()) == 1

@@ -233,7 +233,12 @@ def test_what_is_missing_or_not_instantiated_is_said():
 
 def test_a_native_record_has_nothing_that_runs():
     things = objects()
-    things["record"]["spec"]["engine"] = "native"
+    spec = things["record"]["spec"]
+    spec["engine"] = "native"
+    spec["secretRefs"] = [{"target": "rfc2136-tsig-secret", "name": "tsig", "key": "key"}]
+    spec["external-dns-parameters"].update({
+        "rfc2136-insecure": False, "rfc2136-tsig-keyname": "k",
+        "rfc2136-tsig-secret-alg": "hmac-sha256"})
     code, rendered, others, _ = render(*things.values())
     assert (code, others) == (0, [])
     assert len(rendered) == 2

@@ -326,12 +326,14 @@ static void pursue(struct record_reconcile *reconcile, struct record_key *wanted
     report_progress(reconcile, wanted);
 }
 
-// The class's Secret is missing, say, or this process has not looked at the class yet: nothing can
-// be sent, what stands is kept.
-static bool is_backend_shut(const struct record_reconcile *reconcile)
+// The class's Secret is missing, say: nothing can be sent, what stands is kept. Nor is anything
+// noted anew at a class that this process has not looked at yet.
+static bool is_backend_shut(const struct record_reconcile *reconcile,
+                            const struct record_key *wanted)
 {
     const struct backend_view *backend = reconcile->backend;
-    return !backend || (backend->fault.fault != FAULT_NONE && *backend->fault.reason);
+    return backend ? backend->fault.fault != FAULT_NONE && *backend->fault.reason
+                   : !wanted->is_stored;
 }
 
 static void wait_for_backend(struct record_reconcile *reconcile, struct record_key *wanted)
@@ -378,7 +380,7 @@ void record_live(struct record_reconcile *reconcile)
     wanted->claim = claim;
     wanted->is_left_out = false;
     reconcile->wanted = wanted;
-    if (is_backend_shut(reconcile))
+    if (is_backend_shut(reconcile, wanted))
         wait_for_backend(reconcile, wanted);
     else
         pursue(reconcile, wanted);

@@ -88,12 +88,9 @@ static bool refuse_write(struct error *err, enum fault fault, int status, const 
 
 static bool refuse_standby(const struct folder *folder, struct error *err)
 {
-    if (folder->is_lost)
-        error_set(err, FAULT_AGAIN, "SystemError", "%s", folder->degraded_texts[DEGRADED_LOST]);
-    else
-        error_set(err, FAULT_AGAIN, "Standby",
-                  "another process leads this folder; only that one writes");
-    return false;
+    return error_set(err, FAULT_AGAIN, folder->is_lost ? "SystemError" : "Standby", "%s",
+                     folder->is_lost ? folder->degraded_texts[DEGRADED_LOST]
+                                     : "another process leads this folder; only that one writes");
 }
 
 static bool check_leading(const struct folder *folder, const struct object *object,
@@ -584,12 +581,10 @@ static bool check_child(const struct folder *folder, const struct object *seen, 
         !check_version(folder, id, seen, err))
         return false;
     const char *path = folder->entries.files[folder->entries.items[id].file].path;
-    if (name_is_child(path))
-        return true;
-    AUTO_BUFFER why = {0};
-    buffer_printf(&why, "stands in %s, a manifest of users, which is not written: change it there",
-                  path);
-    return refuse_write(err, FAULT_SPEC, 422, "Invalid", seen, why.at);
+    const char *why = "a manifest of users, which is not written: change it there";
+    return name_is_child(path) ||
+           refuse_write(err, FAULT_SPEC, 422, "Invalid", seen,
+                        arena_printf(folder->arena, "stands in %s, %s", path, why));
 }
 
 static bool check_absent(const struct folder *folder, const struct object_ref_key *key,
