@@ -72,12 +72,13 @@ static void add_standing(struct publication_reconcile *reconcile,
                                   .is_standing = true};
 }
 
-// Adds names of which somebody else has removed the DNSEndpoint, such as the end of the namespace.
+// Adds names that no DNSEndpoint has any more and that were not proven to be gone: it has another
+// type by now, or somebody has removed it, such as the end of the namespace.
 static void add_remembered(struct publication_reconcile *reconcile,
                            const struct publication_record *record)
 {
     const struct dnspublication_status *before = &reconcile->before;
-    for (size_t i = 0; record->reason && is_native(record) && i < before->name_count; i++)
+    for (size_t i = 0; is_native(record) && i < before->name_count; i++)
         if (publication_remembers(reconcile, &before->names[i], record))
             reconcile->natives[reconcile->native_count++] =
                 (struct native_claim){.record = record,
@@ -295,7 +296,7 @@ const struct native_claim *publication_find_removal(struct publication_reconcile
         const struct publication_record *record = &reconcile->records[i];
         const struct endpoint set = {.dns_name = name->name, .type = name->type};
         const struct native_claim *claim =
-            record->reason && is_native(record) && publication_remembers(reconcile, name, record)
+            is_native(record) && publication_remembers(reconcile, name, record)
                 ? publication_native_of(reconcile, record, &set)
                 : NULL;
         if (claim && !claim->is_wanted)
