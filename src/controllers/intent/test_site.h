@@ -188,8 +188,9 @@ static inline void carry_out(const struct object_want *want)
     struct site_object *stored = index_at_site(want->key.kind, name) == OBJECTS_MAX
                                      ? put(want->key.kind, name, "'spec':{}")
                                      : at_site(want->key.kind, name);
-    value_put(arena, stored->tree, "metadata.namespace",
-              value_make_text(arena, want->key.namespace_));
+    struct text namespace_ = want->key.namespace_; // it may go with the object that it is of
+    value_put_text(arena, stored->tree, "metadata.namespace",
+                   arena_copy(arena, namespace_.at, namespace_.len));
     const struct value *before = value_copy(arena, value_find(stored->tree, "spec"));
     stored->tree = value_merge_patch(arena, stored->tree, value_copy(arena, want->tree));
     int64_t generation = value_int_at(stored->tree, "metadata.generation", 0);
