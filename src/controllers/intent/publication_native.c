@@ -350,20 +350,20 @@ static void show_holder(const struct publication_reconcile *reconcile,
     name->message = arena_printf(reconcile->arena, "%.*s has the name", TEXT_ARGS(receipt->holder));
 }
 
-void native_show(const struct publication_reconcile *reconcile,
+bool native_show(const struct publication_reconcile *reconcile,
                  const struct intent_endpoint *endpoint, const struct endpoint *set,
                  struct published_name *name)
 {
     const struct native_claim *claim = publication_find_native(reconcile, endpoint, set);
     const struct receipt *receipt = claim ? claim->receipt : NULL;
     if (!receipt || name->state != NAME_WRITTEN)
-        return;
+        return false;
     if (native_claim_is_settled(claim)) {
         name->state = NAME_SYNCED;
-        return;
+        return false;
     }
     if (is_being_shared(reconcile, claim))
-        return;
+        return false;
     const struct error *fault = fault_of(reconcile, claim);
     if (receipt->state == RECEIPT_LOST)
         show_holder(reconcile, receipt, name);
@@ -371,4 +371,7 @@ void native_show(const struct publication_reconcile *reconcile,
         show_error(reconcile, &receipt->error, name);
     else if (fault)
         show_error(reconcile, fault, name);
+    else
+        return false;
+    return true;
 }

@@ -112,8 +112,8 @@ void native_add_targets(struct arena *arena, struct native_claim *claim, const s
 void publication_share_natives(struct publication_reconcile *reconcile);
 bool native_claim_is_settled(const struct native_claim *claim);
 // Shows what the server said of a written name that goes out through a backend of ours, or why that
-// sends nothing.
-void native_show(const struct publication_reconcile *reconcile,
+// sends nothing. True: the name is not carried out, and its reason says why.
+bool native_show(const struct publication_reconcile *reconcile,
                  const struct intent_endpoint *endpoint, const struct endpoint *set,
                  struct published_name *name);
 // Are the names known? While the cloud that they come from is not there, what stands stays.

@@ -68,8 +68,7 @@ static bool is_synced(const struct intent_endpoint *endpoint, const struct publi
 static void report_native(struct report *report, const struct intent_endpoint *endpoint,
                           const struct endpoint *set, struct published_name *name)
 {
-    native_show(report->reconcile, endpoint, set, name);
-    if (name->reason && !report->failed.reason)
+    if (native_show(report->reconcile, endpoint, set, name) && !report->failed.reason)
         report->failed = *name;
 }
 

@@ -879,6 +879,24 @@ static void a_native_name_is_claimed_when_its_object_stands(void **state)
     assert_string_equal(text_of_name(0, "state"), "Synced");
 }
 
+static void a_native_name_that_is_warned_of_is_published(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
+    value_set(record->tree, TEXT("status"),
+              quote(arena, "{'conditions':[" AVAILABLE("True", "Unused") "]}"));
+    store_tree(record);
+    put_cluster("{'dnsPublicAddress':'10.0.0.7'}", "");
+    reconcile_site("dig");
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "state"), "Synced");
+    assert_string_equal(text_of_name(0, "reason"), "PrivateTarget");
+    assert_state("Instantiated", "True/Published");
+}
+
 static void a_native_object_goes_behind_its_name(void **state)
 {
     (void)state;
@@ -1467,6 +1485,7 @@ int main(void)
         SITE(a_drain_does_not_wait_for_a_name_that_others_publish),
         SITE(a_drain_waits_for_silent_servers_as_long_as_the_record_says),
         SITE(a_native_name_is_claimed_when_its_object_stands),
+        SITE(a_native_name_that_is_warned_of_is_published),
         SITE(a_native_object_goes_behind_its_name),
         SITE(a_name_in_two_clusters_is_one_native_claim),
         SITE(a_native_claim_waits_until_external_dns_has_ended),
