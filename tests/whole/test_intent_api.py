@@ -739,13 +739,18 @@ def test_options_that_cannot_be_are_refused(tmp_path, words, text):
     assert code == 2 and text in told
 
 
-def test_tls_is_served(programs, tmp_path):
+def start_with_tls(programs, tmp_path):
     harness.make_pair(tmp_path, "rest")
     site = Site(programs, tmp_path)
     port = free_port()
     site.start("--controllers", "intent", "--intent-listen", f"{LOOPBACK}:{port}",
                "--intent-tls-cert", tmp_path / "rest.crt", "--intent-tls-key",
                tmp_path / "rest.key")
+    return site, port
+
+
+def test_tls_is_served(programs, tmp_path):
+    _, port = start_with_tls(programs, tmp_path)
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     link = http.client.HTTPSConnection(LOOPBACK, port, context=context, timeout=harness.HANG_S)
@@ -764,12 +769,7 @@ def peer(port):
 
 
 def test_a_new_certificate_is_served_without_a_restart(programs, tmp_path):
-    harness.make_pair(tmp_path, "rest")
-    site = Site(programs, tmp_path)
-    port = free_port()
-    site.start("--controllers", "intent", "--intent-listen", f"{LOOPBACK}:{port}",
-               "--intent-tls-cert", tmp_path / "rest.crt", "--intent-tls-key",
-               tmp_path / "rest.key")
+    site, port = start_with_tls(programs, tmp_path)
     first = peer(port)
     harness.make_pair(tmp_path, "next")
     for end in "crt", "key":

@@ -13,6 +13,10 @@
 
 #define THIRD_ZONE "'servers':[" SERVER("'c.example'", "'192.0.2.3'") "]"
 #define BAD_ZONE "'servers':[" SERVER("'a.example'", "'nobody'") "]"
+#define TLS_ZONE                                                                                   \
+    "'servers':[{'zones':['s.example'],'forwardPlugin':{'upstreams':['192.0.2.9'],"                \
+    "'transportConfig':{'transport':'TLS','tls':{'serverName':'dns.example','caBundle':"           \
+    "{'name':'corp-ca'}}}}}]"
 #define CRASHED                                                                                    \
     "{'phase':'Failed','containerStatuses':[{'name':'dns','state':{'terminated':{'exitCode':1,"    \
     "'message':'Corefile:3 - Error during parsing: no'}}}]}"
@@ -321,9 +325,7 @@ static void an_entry_with_authorities_is_not_kept_where_they_can_not_be_mounted(
     (void)state;
     put_text_map("openshift-config", "corp-ca", "ca-bundle.crt", test_certificate);
     (void)run_own();
-    put_main("'servers':[{'zones':['s.example'],'forwardPlugin':{'upstreams':['192.0.2.9'],"
-             "'transportConfig':{'transport':'TLS','tls':{'serverName':'dns.example','caBundle':"
-             "{'name':'corp-ca'}}}}}]");
+    put_main(TLS_ZONE);
     cluster.settings.preflight = "off";
     settle(DNS_MAIN_NAME);
     assert_non_null(strstr(data_of("openshift-dns", "dns-default", "Corefile"), "/etc/pki/"));
@@ -341,9 +343,7 @@ static void the_bundle_of_a_refused_config_is_left_alone_until_it_is_wanted_agai
     (void)state;
     put_text_map("openshift-config", "corp-ca", "ca-bundle.crt", test_certificate);
     (void)run_own();
-    put_main("'servers':[{'zones':['s.example'],'forwardPlugin':{'upstreams':['192.0.2.9'],"
-             "'transportConfig':{'transport':'TLS','tls':{'serverName':'dns.example','caBundle':"
-             "{'name':'corp-ca'}}}}}]");
+    put_main(TLS_ZONE);
     settle(DNS_MAIN_NAME);
     report_of_pod(CRASHED);
     settle(DNS_MAIN_NAME);
