@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "base/secret.h"
 
-// What files hold that lets us in elsewhere, and whom we believe.
+// Reads bearer tokens, and the certificates of authorities that servers are believed by, from
+// files.
 
 // The token in a text. NULL: it is empty or has control characters, which `err` says.
 struct secret *token_make(struct text text, struct error *err);

@@ -12,10 +12,9 @@
 #include "frontends/intent/item.h"
 #include "frontends/intent/route.h"
 
-// A project of an EMCO as manifests: its answers are taken as our own REST API takes bodies.
-
-// What this prints goes to people and into repositories: fields that have no effect here may hold
-// anything, so they are left out.
+// A project of an EMCO as manifests: its answers are taken as our own REST API takes bodies. Fields
+// that have no effect here are not printed, as they may hold secrets and manifests go into
+// repositories.
 
 struct imported { // an object that is printed
     enum resource_id id;

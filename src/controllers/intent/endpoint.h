@@ -31,11 +31,11 @@ struct intent_endpoint {
     bool is_left_out;           // all are, as the name has others in the record
     bool is_unknown;            // a cluster that may have more targets could not be asked
     const struct standing_endpoint *standing; // the DNSEndpoint of that name; NULL: there is none
-    // What it says, or, where there is none or nothing in it, the status says of the name. It is
-    // looked for only where addresses may be missing.
+    // The sets of the standing DNSEndpoint, or, where there is none or it is empty, those that the
+    // status has of the name. They are looked for only where addresses may be missing.
     struct endpoint before[ENDPOINT_SETS_MAX];
     size_t before_count;
-    int64_t held_since_s; // since when that is held (Unix); 0: it is not
+    int64_t held_since_s; // since when these are held (Unix); 0: they are not
 };
 
 struct endpoint_context {

@@ -63,7 +63,7 @@ static size_t drop_held(struct intent_endpoint **endpoints, size_t count)
     return kept;
 }
 
-// Those of one name in one record.
+// Settles the endpoints that have one name in one record.
 static void settle_name(struct intent_endpoint **endpoints, size_t count)
 {
     if (has_seen(endpoints, count))

@@ -77,8 +77,8 @@ struct record_user {
     bool is_draining; // its names go, and that is not proven yet
     bool is_awaited;  // external-dns has yet to carry out names of it
     bool is_carried;  // somebody may have carried some to the provider
-    // Of a record with engine: native: "shop.example.org: " and why it is not carried out; NULL: no
-    // name fails. Borrowed.
+    // "shop.example.org: " and why that name of a native record is not carried out; NULL: all names
+    // are. Borrowed.
     const char *failure;
 };
 struct record_view {

@@ -7,7 +7,7 @@
 #include "controllers/intent/address.h"
 #include "controllers/intent/test_site.h"
 
-// What a publication's DNSEndpoints say: whose addresses, whose names.
+// The DNSEndpoints of a publication: which names they have, and which addresses of which clusters.
 
 static const char *text_of_name(const char *publication, const char *key)
 {
