@@ -148,9 +148,9 @@ def test_a_finalizer_of_another_survives_ours(cluster, namespace, operator, plac
 
 def test_writes_wait_for_the_limit_that_is_set_and_that_is_counted(cluster, namespace, operator,
                                                                    place):
-    replica = operator.start("--kube-api-qps", "5", "--kube-api-burst", "1")
     for number in range(5):
         cluster.api.apply(record(namespace, f"www{number}", namespace))
+    replica = operator.start("--kube-api-qps", "2", "--kube-api-burst", "1")
     for number in range(5):
         wait_state(cluster, namespace, f"www{number}", "True")
     waited = "rest_client_rate_limiter_duration_seconds"

@@ -2,6 +2,7 @@
 HTTP client, Knot and BIND on loopback."""
 
 import base64
+import contextlib
 import ctypes
 import datetime
 import hmac
@@ -123,6 +124,15 @@ def is_listening(port):
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((LOOPBACK, port)) == 0
+
+
+def files_below(folder):
+    """{path: bytes} of a folder that is written to: temporary files go while they are looked at."""
+    found = {}
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+            found[path] = path.read_bytes()
+    return found
 
 
 # ---- processes ----------------------------------------------------------------------------------

@@ -157,11 +157,11 @@ class Project:
         return {}
 
     def published(self):
-        """{name: targets} of the DNSEndpoints."""
+        """{name: targets} of the DNSEndpoints that stand; a temporary file is none yet."""
         found = {}
-        for path in self.site.folder.rglob("*"):
-            if path.is_file() and "dnsendpoint" in str(path).lower():
-                for document in yaml.safe_load_all(path.read_text()):
+        for path, octets in harness.files_below(self.site.folder).items():
+            if path.suffix == ".yaml" and "dnsendpoint" in str(path).lower():
+                for document in yaml.safe_load_all(octets):
                     for row in (document or {}).get("spec", {}).get("endpoints", []):
                         found[row["dnsName"]] = row["targets"]
         return found
@@ -183,9 +183,9 @@ class Project:
     def shown(self):
         """All that anybody may read of it: logs, and files other than the Secret and the state."""
         texts = [self.site.program.log()]
-        for path in self.site.folder.rglob("*"):
-            if path.is_file() and path.name != "secret.yaml" and ".db" not in path.name:
-                texts.append(path.read_bytes().decode(errors="replace"))
+        for path, octets in harness.files_below(self.site.folder).items():
+            if path.name != "secret.yaml" and ".db" not in path.name:
+                texts.append(octets.decode(errors="replace"))
         return "\n".join(texts)
 
 

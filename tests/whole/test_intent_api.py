@@ -462,8 +462,8 @@ def files_with(site, text):
     """The state database apart, which keeps Secrets as well and is for its owner alone."""
     for path in site.folder.rglob("state.db*"):
         assert path.stat().st_mode & 0o077 == 0
-    return [path for path in site.folder.rglob("*") if path.is_file() and
-            not path.name.startswith("state.db") and text.encode() in path.read_bytes()]
+    return [path for path, octets in harness.files_below(site.folder).items()
+            if not path.name.startswith("state.db") and text.encode() in octets]
 
 
 def test_secrets_go_into_a_secret_and_never_come_back(shop):

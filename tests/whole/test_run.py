@@ -710,7 +710,7 @@ spec:
     memory.write("web.yaml", record("www"))
     memory.start("--log-level", "debug").wait_reason("www", "AuthenticationFailed")
     memory.wait(lambda: memory.condition("inline", "DNSClass")[1], "the inline class has a status")
-    texts = {path: path.read_bytes() for path in memory.folder.rglob("*") if path.is_file()}
+    texts = harness.files_below(memory.folder)
     texts[memory.program.path] = memory.program.path.read_bytes()
     for path, octets in texts.items():
         is_state = ".signpost/state.db" in str(path)
@@ -918,7 +918,7 @@ def test_a_dead_class_holds_no_other_up(memory, webhook):
         begin = time.monotonic()
         memory.write("web.yaml", record("www", values=[f"192.0.2.{i + 1}"]))
         memory.wait(lambda i=i: has(memory, "www", [f"192.0.2.{i + 1}"]), "the healthy class")
-        assert time.monotonic() - begin < 1
+        assert time.monotonic() - begin < 5
     assert len(stuck.seen) <= 5
     release.set()
 
