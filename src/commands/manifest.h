@@ -37,6 +37,14 @@ struct value *manifest_begin(const struct manifest *manifest, const char *api_ve
                              const char *kind, const char *name, const char *namespace_);
 void manifest_end(const struct manifest *manifest, const struct value *object, const char *comment);
 
+// The ports that the container has in each installation.
+struct manifest_port {
+    const char *name;
+    int64_t port;
+};
+enum { MANIFEST_PORT_COUNT = 3 };
+extern const struct manifest_port manifest_ports[MANIFEST_PORT_COUNT];
+
 // Rows of a table of entries that are the same in each installation.
 struct manifest_row {
     const char *path;
@@ -75,11 +83,13 @@ struct installation {
     const char *config_map;
     const char *config_key;
     const char *config_text;
-    // A port for others, over UDP and TCP, and the Service before it.
+    // A port for others over TCP, and the Service before it.
     const char *port_name;
     int64_t port;
     const char *service;
     const char *service_type;
+    bool has_udp;             // the port is for UDP as well
+    bool serves_before_ready; // the Service leads to Pods that are not ready, too
     const char *comment; // lines before the Deployment: what has to be there before it can start
     const struct manifest_row *limits; // of a container in which nothing else runs
     size_t limit_count;

@@ -9,12 +9,32 @@
 
 #define FILES_FOLDER "/etc/signpost"
 
+// What has the port in the container already; NULL: nothing.
+static const char *find_port(const struct manifest *manifest, int64_t port, size_t before)
+{
+    for (size_t i = 0; i < MANIFEST_PORT_COUNT; i++)
+        if (manifest_ports[i].port == port)
+            return manifest_ports[i].name;
+    for (size_t i = 0; i < before; i++)
+        if (manifest->installations[i].port_name && manifest->installations[i].port == port)
+            return manifest->installations[i].port_name;
+    return NULL;
+}
+
 static bool install_one(struct manifest *manifest, bool has_deployment, size_t at,
                         struct error *err)
 {
     const struct subject *subject = subjects[at];
-    return !subject->install ||
-           subject->install(manifest, has_deployment, &manifest->installations[at], err);
+    struct installation *out = &manifest->installations[at];
+    if (!subject->install)
+        return true;
+    if (!subject->install(manifest, has_deployment, out, err))
+        return false;
+    const char *taken = out->port_name ? find_port(manifest, out->port, at) : NULL;
+    return !taken || error_set(err, FAULT_SPEC, "",
+                               "port %lld cannot be that of %s, as it is that of %s in the "
+                               "container: choose another",
+                               (long long)out->port, out->port_name, taken);
 }
 
 // The file lies on this computer; in the container it comes out of a ConfigMap.
@@ -146,8 +166,9 @@ static void put_port(const struct manifest *manifest, const struct installation 
 {
     struct arena *arena = manifest->arena;
     struct value *entry = manifest_item(manifest, list);
-    value_put_text(arena, entry, "name",
-                   arena_printf(arena, "%s%s", part->port_name, is_tcp ? "-tcp" : ""));
+    value_put_text(
+        arena, entry, "name",
+        arena_printf(arena, "%s%s", part->port_name, part->has_udp && is_tcp ? "-tcp" : ""));
     value_put_int(arena, entry, number, part->port);
     value_put_text(arena, entry, "protocol", is_tcp ? "TCP" : "UDP");
 }
@@ -155,7 +176,8 @@ static void put_port(const struct manifest *manifest, const struct installation 
 static void put_ports(const struct manifest *manifest, const struct installation *part,
                       struct value *list, const char *number)
 {
-    put_port(manifest, part, list, number, false);
+    if (part->has_udp)
+        put_port(manifest, part, list, number, false);
     put_port(manifest, part, list, number, true);
 }
 
@@ -249,7 +271,8 @@ static void write_service(const struct manifest *manifest, const struct installa
     value_put_text(arena, object, "spec.type", part->service_type);
     if (strcmp(part->service_type, "ClusterIP") != 0)
         value_put_text(arena, object, "spec.externalTrafficPolicy", "Local");
-    value_put_bool(arena, object, "spec.publishNotReadyAddresses", true);
+    if (part->serves_before_ready)
+        value_put_bool(arena, object, "spec.publishNotReadyAddresses", true);
     value_put_text(arena, object, "spec.selector[app.kubernetes.io/name]", MANIFEST_NAME);
     struct value *ports = value_put(arena, object, "spec.ports", value_make(arena, VALUE_LIST));
     put_ports(manifest, part, ports, "port");

@@ -84,8 +84,7 @@ static const struct manifest_row container_rows[] = {
 static const struct manifest_row limits[] = {{"resources.limits.memory", VALUE_TEXT, "128Mi", 0}};
 // Options that mean the same to `signpost run`, and are handed on when they were given.
 static const char *const handed_on[] = {
-    "controllers",        "owner-id",    "leader-elect-resource-name",
-    "admit-dnsendpoints", "webhook-url", "metrics-secure",
+    "controllers", "owner-id", "leader-elect-resource-name", "webhook-url", "metrics-secure",
 };
 
 static void add_argument(const struct manifest *manifest, struct value *list, const char *option,
@@ -126,18 +125,20 @@ static void put_environment(const struct manifest *manifest, struct value *conta
     manifest_put_installation_variables(manifest, list);
 }
 
+const struct manifest_port manifest_ports[MANIFEST_PORT_COUNT] = {
+    {"metrics", METRICS_PORT},
+    {"probes", PROBES_PORT},
+    {"webhook", WEBHOOK_PORT},
+};
+
 static void put_ports(const struct manifest *manifest, struct value *container)
 {
-    static const struct {
-        const char *name;
-        int64_t port;
-    } rows[] = {{"metrics", METRICS_PORT}, {"probes", PROBES_PORT}, {"webhook", WEBHOOK_PORT}};
     struct arena *arena = manifest->arena;
     struct value *list = value_put(arena, container, "ports", value_make(arena, VALUE_LIST));
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < MANIFEST_PORT_COUNT; i++) {
         struct value *entry = manifest_item(manifest, list);
-        value_put_text(arena, entry, "name", rows[i].name);
-        value_put_int(arena, entry, "containerPort", rows[i].port);
+        value_put_text(arena, entry, "name", manifest_ports[i].name);
+        value_put_int(arena, entry, "containerPort", manifest_ports[i].port);
         value_put_text(arena, entry, "protocol", "TCP");
     }
     manifest_put_installation_ports(manifest, list);

@@ -36,11 +36,6 @@ const struct option webhook_options[WEBHOOK_OPTION_COUNT] = {
      .max = UINT16_MAX,
      .doc = "Where admission is served over HTTPS; 0: any free port. On a folder at 127.0.0.1 "
             "only."},
-    {.name = "admit-dnsendpoints",
-     .type = OPTION_FLAG,
-     .doc =
-         "Judge DNSEndpoints in namespaces that are projects, too: deny targets that external-dns "
-         "drops with a log line alone."},
     {.name = "webhook-url",
      .type = OPTION_TEXT,
      .placeholder = "URL",

@@ -11,7 +11,7 @@
 // the engine, where its certificate comes from.
 
 // The first say whose certificates they are, and so which rights it takes.
-enum { WEBHOOK_RIGHTS_OPTION_COUNT = 2, WEBHOOK_OPTION_COUNT = 6 };
+enum { WEBHOOK_RIGHTS_OPTION_COUNT = 2, WEBHOOK_OPTION_COUNT = 5 };
 extern const struct option webhook_options[WEBHOOK_OPTION_COUNT];
 
 struct api;

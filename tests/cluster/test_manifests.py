@@ -166,6 +166,49 @@ def test_a_zones_configuration_that_is_wrong_is_told_where(zones, before, behind
     assert (code, out) == (2, "") and str(zones) in err and told in err
 
 
+def test_the_rest_api_gets_its_service_port_settings_and_certificate(cluster, installed):
+    text = printed("--all", "--controllers", "intent", "--external-dns-image", "external-dns:v0.22.0",
+                   "--intent-listen", "0.0.0.0:9016,[::]:9016", "--intent-projects", "implicit",
+                   "--admit-dnsendpoints", "--intent-tls-secret", "api-tls")
+    code, _, errors = cluster.kubectl("apply", "--server-side", "--validate=strict",
+                                      "--force-conflicts", "--dry-run=server", "-f", "-",
+                                      stdin=text)
+    assert (code, errors) == (0, "")
+    service = by_kind(text, "Service")["signpost-intent"]["spec"]
+    assert service["ports"] == [{"name": "intent", "port": 9016, "protocol": "TCP",
+                                 "targetPort": "intent"}]
+    assert "publishNotReadyAddresses" not in service
+    pod = by_kind(text, "Deployment")["signpost"]["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    assert {"name": "intent", "containerPort": 9016, "protocol": "TCP"} in container["ports"]
+    assert set(container["args"]) >= {
+        "--intent-listen=0.0.0.0:9016,[::]:9016", "--intent-projects=implicit",
+        "--admit-dnsendpoints=true", "--intent-tls-cert=/etc/signpost/intent-tls/tls.crt",
+        "--intent-tls-key=/etc/signpost/intent-tls/tls.key"}
+    assert container["volumeMounts"] == [
+        {"name": "intent-tls", "mountPath": "/etc/signpost/intent-tls", "readOnly": True}]
+    assert pod["volumes"] == [{"name": "intent-tls", "secret": {"secretName": "api-tls"}}]
+    assert "# kubectl -n signpost create secret tls api-tls --cert=" in text
+    plain = printed("--all", "--controllers", "intent")
+    assert by_kind(plain, "Service")["signpost-intent"]["spec"]["ports"][0]["port"] == 9015
+    assert "intent-tls" not in plain and "signpost-intent" not in installed
+
+
+@pytest.mark.parametrize("words, told", [
+    (("--intent-auth", "gateway"), "comes with the controller intent"),
+    (("--intent-tls-secret", "api-tls"), "comes with the controller intent"),
+    (("--controllers", "intent", "--intent-auth", "none"), "not on this machine alone"),
+    (("--controllers", "intent", "--intent-listen", ":1,:2"), "one port in a cluster"),
+    (("--controllers", "intent", "--intent-listen", ":nine"), "--intent-listen: "),
+    (("--controllers", "intent", "--intent-listen", ":8081"), "port 8081 cannot be that of intent"),
+    (("--primary-listen", ":9443"), "port 9443 cannot be that of zones, as it is that of webhook"),
+    (("--controllers", "zone,intent", "--primary-listen", ":5300", "--intent-listen", ":5300"),
+     "port 5300 cannot be that of ")])
+def test_settings_of_ports_and_the_rest_api_that_cannot_be_are_told(words, told):
+    code, out, err = run("manifests", "--all", *words)
+    assert (code, out) == (2, "") and told in err, err
+
+
 def test_zones_are_no_part_where_nobody_asks_for_them(installed):
     assert "signpost-zones" not in by_kind(installed, "Service")
     assert "projected" not in installed

@@ -8,7 +8,16 @@ enum { BODY_MIN = 1024, BODY_MAX = 16 * 1024 * 1024 };
 static const char *const auths[] = {"none", "gateway", "kubernetes", NULL};
 static const char *const projects[] = {"explicit", "implicit", NULL};
 
+// Those of `signpost run` alone come first, those of `signpost manifests` alone last.
 const struct option intent_options[INTENT_OPTION_COUNT] = {
+    {.name = "intent-tls-cert",
+     .type = OPTION_TEXT,
+     .placeholder = "FILE",
+     .doc = "Certificate of the REST API, in PEM; read again when it changes."},
+    {.name = "intent-tls-key",
+     .type = OPTION_TEXT,
+     .placeholder = "FILE",
+     .doc = "Private key of --intent-tls-cert, in PEM."},
     {.name = "intent-listen",
      .type = OPTION_LIST,
      .placeholder = "ADDR:PORT,...",
@@ -25,14 +34,6 @@ const struct option intent_options[INTENT_OPTION_COUNT] = {
      .type = OPTION_LIST,
      .placeholder = "CIDR,...",
      .doc = "From where X-Remote-User is believed, with --intent-auth=gateway."},
-    {.name = "intent-tls-cert",
-     .type = OPTION_TEXT,
-     .placeholder = "FILE",
-     .doc = "Certificate of the REST API, in PEM; read again when it changes."},
-    {.name = "intent-tls-key",
-     .type = OPTION_TEXT,
-     .placeholder = "FILE",
-     .doc = "Private key of --intent-tls-cert, in PEM."},
     {.name = "intent-projects",
      .type = OPTION_CHOICE,
      .fallback = "explicit",
@@ -47,6 +48,15 @@ const struct option intent_options[INTENT_OPTION_COUNT] = {
      .min = BODY_MIN,
      .max = BODY_MAX,
      .doc = "The largest body that the REST API takes."},
+    {.name = "admit-dnsendpoints",
+     .type = OPTION_FLAG,
+     .doc = "Have admission judge DNSEndpoints in namespaces that are projects, too: deny targets "
+            "that external-dns drops with a log line alone."},
+    {.name = "intent-tls-secret",
+     .type = OPTION_TEXT,
+     .placeholder = "NAME",
+     .doc = "Secret with tls.crt and tls.key, as of type kubernetes.io/tls, with which the REST "
+            "API is served over TLS; without one it is served over plain HTTP."},
 };
 
 static bool is_loopback(const char *host)
@@ -105,21 +115,28 @@ static enum intent_auth auth_of(const struct invocation *invocation, bool is_clu
     return is_cluster ? INTENT_AUTH_KUBERNETES : INTENT_AUTH_NONE;
 }
 
-bool intent_options_load(const struct invocation *invocation, bool is_cluster,
-                         struct intent_config *out, struct error *err)
+bool intent_options_load_access(const struct invocation *invocation, bool is_cluster,
+                                struct intent_config *out, struct error *err)
 {
     *out = (struct intent_config){
         .auth = auth_of(invocation, is_cluster),
         .makes_projects = !strcmp(option_text(invocation, "intent-projects"), "implicit"),
         .max_body = option_int(invocation, "intent-max-body"),
-        .certificate = option_text(invocation, "intent-tls-cert"),
-        .key = option_text(invocation, "intent-tls-key"),
     };
-    if (!out->certificate != !out->key)
-        return error_set(err, FAULT_SPEC, "",
-                         "--intent-tls-cert and --intent-tls-key are given together or not at all");
     if (out->auth == INTENT_AUTH_KUBERNETES && !is_cluster)
         return error_set(err, FAULT_SPEC, "",
                          "--intent-auth=kubernetes needs a cluster: a folder has no accounts");
     return load_places(invocation, is_cluster, out, err);
+}
+
+bool intent_options_load(const struct invocation *invocation, bool is_cluster,
+                         struct intent_config *out, struct error *err)
+{
+    if (!intent_options_load_access(invocation, is_cluster, out, err))
+        return false;
+    out->certificate = option_text(invocation, "intent-tls-cert");
+    out->key = option_text(invocation, "intent-tls-key");
+    return !out->certificate == !out->key ||
+           error_set(err, FAULT_SPEC, "",
+                     "--intent-tls-cert and --intent-tls-key are given together or not at all");
 }

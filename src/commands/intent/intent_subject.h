@@ -8,7 +8,12 @@
 // Inside this folder: the REST API of `signpost run`, which opens where the controller of DNS
 // publications runs.
 
-enum { INTENT_OPTION_COUNT = 7, INTENT_ADDRESSES_MAX = 8 };
+enum {
+    INTENT_OPTION_COUNT = 9,
+    INTENT_RUN_ONLY = 2,     // so many of the first are not for `signpost manifests`,
+    INTENT_INSTALL_ONLY = 1, // so many of the last for that alone
+    INTENT_ADDRESSES_MAX = 8,
+};
 extern const struct option intent_options[INTENT_OPTION_COUNT];
 extern const struct service intent_service;
 extern const struct preview intent_preview;
@@ -31,6 +36,12 @@ struct intent_config {
 // From the options. Faults are the user's.
 bool intent_options_load(const struct invocation *invocation, bool is_cluster,
                          struct intent_config *out, struct error *err);
+// The same without the certificate, whose options only `signpost run` has.
+bool intent_options_load_access(const struct invocation *invocation, bool is_cluster,
+                                struct intent_config *out, struct error *err);
+// What `signpost manifests` prints for the REST API (intent_install.c).
+bool intent_install(const struct manifest *manifest, bool has_deployment, struct installation *out,
+                    struct error *err);
 
 // intent_access.c: who may ask.
 struct intent_access_rules;

@@ -146,6 +146,8 @@ bool zone_install(const struct manifest *manifest, bool has_deployment, struct i
             arena_printf(manifest->arena, "--primary-listen=%s",
                          option_text(manifest->invocation, "primary-listen")));
     out->port_name = "zones";
+    out->has_udp = true;
+    out->serves_before_ready = true;
     out->service = SERVICE;
     out->service_type = option_text(manifest->invocation, "zones-service");
     return true;
