@@ -281,12 +281,30 @@ static bool has_other(const struct endpoint_context *context,
                       const struct intent_endpoint *endpoint)
 {
     for (size_t i = 0; i < context->standing_count; i++)
-        if (has_name(&context->standing[i], endpoint))
+        if (&context->standing[i] != endpoint->standing &&
+            has_name(&context->standing[i], endpoint))
             return true;
     return false;
 }
 
-// Finds the sets of before in the status, for a DNSEndpoint that somebody has removed.
+// Has the status all addresses that are held? Nothing but somebody's hand changes those in the
+// DNSEndpoint.
+static bool is_held_in_status(const struct endpoint_context *context,
+                              const struct intent_endpoint *endpoint)
+{
+    bool is_held = false;
+    for (size_t i = 0; i < context->before->name_count; i++) {
+        const struct published_name *name = &context->before->names[i];
+        if (!is_remembered(context, endpoint, name))
+            continue;
+        if (name->state != NAME_HELD || name->target_count >= DNSPUBLICATION_TARGETS_MAX)
+            return false;
+        is_held = true;
+    }
+    return is_held && !has_other(context, endpoint);
+}
+
+// Finds the sets of before in the status, for a DNSEndpoint that somebody has removed or changed.
 static void recall_sets(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
     const struct dnspublication_status *before = context->before;
@@ -316,7 +334,8 @@ static int64_t time_of(struct arena *arena, struct text text)
 
 static void find_before(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
-    const struct standing_endpoint *standing = endpoint->standing;
+    const struct standing_endpoint *standing =
+        is_held_in_status(context, endpoint) ? NULL : endpoint->standing;
     for (size_t i = 0; standing && i < standing->says.count && i < ENDPOINT_SETS_MAX; i++)
         endpoint->before[endpoint->before_count++] = standing->says.endpoints[i];
     endpoint->held_since_s =

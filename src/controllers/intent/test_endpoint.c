@@ -746,6 +746,28 @@ static void addresses_that_are_held_come_back_into_an_object_that_is_emptied(voi
     assert_string_equal(text_of_name("dig", "state"), "Held");
 }
 
+static void addresses_that_are_held_are_put_back_where_somebody_changes_them(void **state)
+{
+    (void)state;
+    put_usual();
+    put_publication(WANTED ",'holdDown':'1h'");
+    reconcile_site("dig");
+    put_cluster("{'x':'y'}", "");
+    reconcile_site("dig");
+    site.now_ms += 1800 * 1000;
+    value_put(arena, the_endpoint()->tree, "spec.endpoints",
+              quote(arena, "[{'dnsName':'web.example.org','recordType':'A','recordTTL':300,"
+                           "'targets':['203.0.113.66']},{'dnsName':'other.example.org',"
+                           "'recordType':'A','recordTTL':300,'targets':['203.0.113.67']}]"));
+    store_tree(the_endpoint());
+    reconcile_site("dig");
+    assert_string_equal(published(), "A 198.51.100.7 300");
+    assert_string_equal(text_of_name("dig", "state"), "Held");
+    site.now_ms += 1800 * 1000;
+    reconcile_site("dig");
+    assert_string_equal(published(), "");
+}
+
 static void names_that_end_do_not_come_back(void **state)
 {
     (void)state;
@@ -835,6 +857,7 @@ int main(void)
         SITE(an_object_stands_where_its_record_is),
         SITE(addresses_that_are_held_come_back_and_stay_no_longer_for_that),
         SITE(addresses_that_are_held_come_back_into_an_object_that_is_emptied),
+        SITE(addresses_that_are_held_are_put_back_where_somebody_changes_them),
         SITE(an_entry_without_address_does_not_come_by_those_of_another),
         SITE(a_cluster_without_address_does_not_come_by_those_of_another),
         SITE(another_record_may_have_a_name_of_another_kind),
