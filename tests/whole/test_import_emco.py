@@ -92,8 +92,9 @@ def test_the_manifests_of_a_signpost_publish_the_same(published, tmp_path, progr
 
 
 def written_endpoints(site):
-    trees = [tree for path in site.folder.rglob("*.yaml")
-             for tree in yaml.safe_load_all(path.read_text()) if tree["kind"] == "DNSEndpoint"]
+    trees = [tree for path, octets in harness.files_below(site.folder).items()
+             if path.suffix == ".yaml"
+             for tree in yaml.safe_load_all(octets) if tree["kind"] == "DNSEndpoint"]
     return sorted([tree["metadata"]["name"], tree["spec"]] for tree in trees)
 
 
