@@ -77,7 +77,7 @@ static void backend_close_session(struct backend *backend)
         session_unref(backend->session);
     }
     backend->session = NULL;
-    backend->view.is_listed = false;
+    backend->view.is_listed = backend->view.is_judged = false;
 }
 
 // Where nobody has led yet, nothing is ours.
@@ -413,7 +413,7 @@ void backend_learn(struct backend *backend, const struct value *learned)
 void backends_lead(struct engine *engine, bool is_leading)
 {
     for (struct backend *backend = engine->backends; backend; backend = backend->next) {
-        backend->view.is_listed = false;
+        backend->view.is_listed = backend->view.is_judged = false;
         backend->is_guard_recalled = false;
         engine_guard_forget(backend);
         if (!is_leading) {

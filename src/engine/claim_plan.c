@@ -58,6 +58,8 @@ void claim_remove_and_plan(struct engine *engine, uint32_t id)
 void claim_forget(struct engine *engine, uint32_t id)
 {
     struct claim *claim = &engine->claims[id];
+    if (claim_is_held_back(engine, claim))
+        engine_guard_mark(claim_backend(engine, claim));
     claim_unchain_key(engine, id);
     claim->key = NO_ID;
     claim_unqueue(engine, id);
@@ -142,7 +144,7 @@ static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
         .domain = claim_domain(claim),
         .subdomain = claim_subdomain(claim),
         .want = plan_wants[claim->intent],
-        .is_suspended = claim->is_suspended,
+        .is_suspended = claim->is_suspended || claim_is_held_back(engine, claim),
         .is_satisfied = claim_is_satisfied(claim),
         .content = shares ? content_of_hash(claim_wanted_hash(claim)) : 0,
     };

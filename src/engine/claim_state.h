@@ -60,6 +60,8 @@ struct claim {
     enum claim_work work : 3;
     bool is_first : 1; // of its name: the one in the table of names
     bool is_suspended : 1;
+    bool is_guarded : 1;   // REMOVE: the guard may hold it back,
+    bool is_let_go : 1;    // but not any more: the name was wanted, or it has let the removal go
     bool shares : 1;       // stands together with others that do and want the same
     bool is_unplanned : 1; // plans of its name are delayed, and it is new or changed since the last
     bool was_looked : 1;   // LOOK: answered
@@ -78,6 +80,8 @@ struct claim {
 _Static_assert(sizeof(struct claim) <= 72, "a claim grew");
 
 // claim.c
+// True if it is a removal that the guard of its backend has yet to let go.
+bool claim_is_held_back(const struct engine *engine, const struct claim *claim);
 // Forgets its failures and ends its back-off.
 void claim_clear_failure(struct engine *engine, uint32_t id);
 // Makes its pending part, unless it has one. It is READY then, unless more is being done for it.

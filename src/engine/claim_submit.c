@@ -129,6 +129,8 @@ static void claim_update(struct engine *engine, uint32_t id, const struct claim_
     claim_set_intent(engine, claim, want->intent);
     claim_look_anew(claim, want->look_since_s);
     claim->is_suspended = want->is_suspended;
+    claim->is_guarded = want->is_guarded;
+    claim->is_let_go |= want->intent == CLAIM_SET;
     claim->shares = want->shares;
     claim_set_backend(engine, id, want->backend);
     if (claim->there == THERE_UNKNOWN && want->has_known && !claim->is_doubted) {
@@ -202,10 +204,22 @@ static bool waits_with_content(const struct claim *claim)
 static bool is_other(const struct claim *before, bool had_content, const struct claim *now)
 {
     return before->intent != now->intent || before->is_suspended != now->is_suspended ||
-           before->shares != now->shares || before->backend != now->backend ||
-           before->epoch != now->epoch || before->there != now->there ||
-           before->has_wanted != now->has_wanted || had_content != waits_with_content(now) ||
+           before->is_guarded != now->is_guarded || before->shares != now->shares ||
+           before->backend != now->backend || before->epoch != now->epoch ||
+           before->there != now->there || before->has_wanted != now->has_wanted ||
+           had_content != waits_with_content(now) ||
            memcmp(before->there_hash, now->there_hash, sizeof now->there_hash);
+}
+
+static void claim_report_to_guard(struct engine *engine, const struct claim *before,
+                                  const struct claim *now)
+{
+    bool was_held_back = claim_is_held_back(engine, before);
+    bool is_held_back = claim_is_held_back(engine, now);
+    if (was_held_back && (!is_held_back || before->backend != now->backend))
+        engine_guard_mark(claim_backend(engine, before));
+    if (is_held_back && (!was_held_back || before->backend != now->backend))
+        engine_guard_mark(claim_backend(engine, now));
 }
 
 static void claim_renew(struct engine *engine, uint32_t id, const struct claim_want *want)
@@ -217,6 +231,7 @@ static void claim_renew(struct engine *engine, uint32_t id, const struct claim_w
         memcpy(wanted, claim_wanted_hash(&before), sizeof wanted);
     claim_update(engine, id, want);
     struct claim *claim = &engine->claims[id];
+    claim_report_to_guard(engine, &before, claim);
     bool wants_other = claim->has_wanted && !claim_wants(claim, wanted);
     if (claim_name_is_crowded(engine, id) &&
         (before.standing == STANDING_NEW || wants_other || is_other(&before, had_content, claim)))

@@ -145,6 +145,7 @@ struct backend_view {
     const char *note; // from the last exchange, e.g. "server still uses the previous secret"
     bool is_learning; // waits for its first health answer
     bool is_listed;   // of a provider that lists: what stands there is known
+    bool is_judged;   // the guard knows what is to go there
     const char *guarded_checksum; // checksum of the removals that the guard holds back; NULL: none
 };
 
@@ -272,6 +273,11 @@ struct claim_want {
     const char *registry; // normalised server URL
     enum claim_intent intent;
     bool is_suspended; // compete for the name, but send nothing yet
+    // REMOVE: nobody asked for it in so many words, what wanted the name is just not there any
+    // more. The guard of its backend holds it back where such removals are too many at once, and a
+    // controller is there that asks people (ask_approval); but not where this process has seen its
+    // key want the name. The receipt is SUSPENDED meanwhile.
+    bool is_guarded;
     // SETs of several keys that say so stand together while their content is the same, as all do
     // where the provider shares.
     bool shares;

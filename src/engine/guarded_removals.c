@@ -49,6 +49,14 @@ static bool is_guarded(const struct engine *engine)
     return !engine->dry_run && !engine->options.may_send;
 }
 
+bool engine_guard_can_ask(const struct engine *engine)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        if (engine->controllers[i].controller->ask_approval)
+            return is_guarded(engine);
+    return false;
+}
+
 static int64_t ahead_ms(const struct engine *engine)
 {
     return loop_unix_ms(engine->loop) - loop_mono_ms(engine->loop);
@@ -213,7 +221,8 @@ void engine_guard_approve(struct engine *engine, const struct approval *approval
     guarded->is_approved = true;
     change_log_approved(backend);
     for (size_t i = 0; i < guarded->count; i++)
-        change_request_add_stray(backend, &guarded->sets[i], true);
+        if (!engine_guard_let_go(backend, &guarded->sets[i]))
+            change_request_add_stray(backend, &guarded->sets[i], true);
     engine_schedule(engine);
 }
 

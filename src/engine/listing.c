@@ -193,7 +193,7 @@ void listing_end(struct exchange *exchange)
 {
     struct backend *backend = exchange->backend;
     backend->is_fresh = !backend->view.is_listed;
-    backend->view.is_listed = true;
+    backend->view.is_listed = backend->view.is_judged = true;
     if (backend->is_fresh)
         input_wake_watchers(backend);
     backend->owned = exchange->listing->owned;

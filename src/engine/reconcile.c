@@ -504,6 +504,7 @@ static void slice(void *context)
     if (!engine->is_stopping)
         backends_pump(engine);
     catalogs_update(engine);
+    engine_guard_judge_claims(engine);
     engine_guard_ask_approval(engine);
     backends_sweep(engine);
     release_after_flood(engine);
@@ -520,6 +521,7 @@ static void slice(void *context)
         published_complete(engine->published);
         zone_files_tidy(engine);
         engine_release_memory(engine);
+        engine_schedule(engine); // what waited for it, such as removals that are guarded
     }
     engine_maybe_stopped(engine);
     engine_maybe_rested(engine);

@@ -474,6 +474,16 @@ void engine_guard_approve(struct engine *engine, const struct approval *approval
 size_t engine_guard_checks(const struct engine *engine, struct store_check *out, size_t capacity);
 // Writes the objects by which people can approve removals.
 void engine_guard_ask_approval(struct engine *engine);
+// Is there a controller that asks people, and is what they let go to be sent at all?
+bool engine_guard_can_ask(const struct engine *engine);
+
+// guarded_claims.c: removals that keys claim though nobody asked for them (claim_want.is_guarded).
+// Claims of the backend that the guard may hold back have come or gone. NULL is fine.
+void engine_guard_mark(struct backend *backend);
+// Lets those go that are not too many, once all keys have decided for the first time.
+void engine_guard_judge_claims(struct engine *engine);
+// Lets the claims go that are held back of that record set. False: there is none.
+bool engine_guard_let_go(struct backend *backend, const struct record_set *set);
 
 // listing.c: compares what stands at a backend with what is claimed there.
 struct listing *listing_new(struct engine *engine);

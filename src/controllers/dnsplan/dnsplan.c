@@ -114,7 +114,7 @@ static bool is_held(const struct reconcile *reconcile)
 
 static bool is_no_longer_held(const struct reconcile *reconcile)
 {
-    return reconcile->backend && reconcile->backend->is_listed && !is_held(reconcile);
+    return reconcile->backend && reconcile->backend->is_judged && !is_held(reconcile);
 }
 
 static int64_t expires_ms(const struct reconcile *reconcile)

@@ -35,7 +35,7 @@ static int set_up(void **state)
         .arena = arena_new(),
         .approve = "",
         .has_backend = true,
-        .backend = {.name = "pihole-home", .is_listed = true, .guarded_checksum = SUM},
+        .backend = {.name = "pihole-home", .is_judged = true, .guarded_checksum = SUM},
     };
     return 0;
 }
@@ -206,7 +206,7 @@ static void before_the_backend_was_listed_nothing_is_known_to_be_over(void **sta
 {
     (void)state;
     world.backend.guarded_checksum = NULL;
-    world.backend.is_listed = false;
+    world.backend.is_judged = false;
     stands_as("Pending", "Held");
     assert_outcome("Pending", "False/Held");
     stands_as("Approved", "Approved");

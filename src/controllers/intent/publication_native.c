@@ -154,6 +154,34 @@ static size_t zone_of(struct arena *arena, const struct native_claim *native, st
     return at;
 }
 
+static bool is_of_name(const struct native_claim *other, const struct native_claim *native)
+{
+    return other->record == native->record && text_equal(other->name, native->name);
+}
+
+// Claims of one name stand together.
+static bool has_successor(const struct publication_reconcile *reconcile,
+                          const struct native_claim *native)
+{
+    size_t at = (size_t)(native - reconcile->natives);
+    while (at && is_of_name(&reconcile->natives[at - 1], native))
+        at--;
+    for (; at < reconcile->native_count && is_of_name(&reconcile->natives[at], native); at++)
+        if (reconcile->natives[at].is_wanted)
+            return true;
+    return false;
+}
+
+// A publication that ends and a record that moves or goes ask for their removals, and a name that
+// has another type by now stays.
+static bool is_asked_for(const struct publication_reconcile *reconcile,
+                         const struct native_claim *native)
+{
+    const struct condition *moving = conditions_find(&native->record->status->conditions, "Moving");
+    return !reconcile->is_wanted || native->record->object->deleted_s ||
+           (moving && moving->status == CONDITION_TRUE) || has_successor(reconcile, native);
+}
+
 static void claim_native(struct publication_reconcile *reconcile, struct native_claim *native)
 {
     enum record_type type;
@@ -165,6 +193,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     if (!native->is_wanted && keeps_names(record))
         return;
     bool is_known = publication_is_known(reconcile);
+    native->is_guarded = !native->is_wanted && !is_asked_for(reconcile, native);
     struct text subdomain = subdomain_of(native->name, zone);
     const char *registry = native_registry(reconcile->arena, record->spec, zone);
     struct text spec = object_spec(record->object);
@@ -177,6 +206,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
         .intent = native->is_wanted ? CLAIM_SET
                   : is_known        ? CLAIM_REMOVE
                                     : CLAIM_KEEP,
+        .is_guarded = native->is_guarded,
         .shares = native->is_shared,
         .is_suspended = update_record_is_dry_run(record->spec) ||
                         record->status->deployment.len, // its external-dns still runs

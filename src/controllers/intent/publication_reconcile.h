@@ -28,6 +28,7 @@ struct native_claim {
     size_t target_count;
     int64_t ttl_s;
     bool is_wanted;                // otherwise it is to go
+    bool is_guarded;               // and nobody asked for that in so many words
     bool is_shared;                // with other publications of its share group
     bool is_standing;              // a DNSEndpoint has it, which remembers it
     const struct receipt *receipt; // NULL: nothing was claimed yet

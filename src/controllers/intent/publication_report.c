@@ -243,6 +243,17 @@ static bool is_listed(const struct report *report, const struct published_name *
     return false;
 }
 
+static void explain_removal(const struct native_claim *claim, struct published_name *name)
+{
+    bool is_kept =
+        claim->is_guarded && claim->receipt && claim->receipt->state == RECEIPT_SUSPENDED;
+    name->reason = is_kept ? REASON_HELD : REASON_NONE;
+    name->message = is_kept ? "the guard against mass deletion keeps it, as many names went "
+                              "together while nobody looked: `signpost status` names the plan "
+                              "that asks"
+                            : NULL;
+}
+
 // Names that are being removed from a server, and that no DNSEndpoint has any more.
 static void list_removed(struct report *report)
 {
@@ -255,6 +266,7 @@ static void list_removed(struct report *report)
         if (name.state != NAME_REMOVING)
             name.since_s = report->reconcile->in->now_ms / 1000;
         name.state = NAME_REMOVING;
+        explain_removal(claim, &name);
         report->names[report->name_count++] = name;
     }
 }

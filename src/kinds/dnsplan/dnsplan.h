@@ -55,7 +55,8 @@ struct dnsplan {
     size_t change_count;
     size_t counts[DNSPLAN_ACTS];
 };
-// What the object is called: the class, cut where it is long, and 8 digits of the checksum.
+// What the object is called: the class, cut where it is long and with hyphens for what no name has
+// (then with 8 digits of its SHA-256), and 8 digits of the checksum.
 void dnsplan_name_write(struct text class_name, struct text checksum, char out[DNSPLAN_NAME_MAX]);
 // The whole of what is ours in it, for making it. The first 500 changes, as far as an object can
 // hold them, and of each the first 16 values, are shown.

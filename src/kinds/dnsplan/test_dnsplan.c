@@ -206,6 +206,8 @@ static void names_are_of_class_and_checksum(void **state)
     dnsplan_name_write((struct text){class_name, 253}, TEXT(SUM), name);
     assert_true(kind_is_name(text_of(name)));
     assert_null(strstr(name, ".-"));
+    dnsplan_name_write(TEXT("update-record-shop/public-0"), TEXT(SUM), name);
+    assert_string_equal(name, "update-record-shop-public-0-a00780e7-41f56d72");
 }
 
 int main(void)
