@@ -7,7 +7,7 @@ nothing when nothing is. The programs lie in signpost-cluster/<key> of the user'
 key stands for go.mod, go.sum and the version of Go. What KUBEBUILDER_ASSETS holds is taken from
 there. `older/` is the oldest minor that we support, of which only the API server is needed: its
 etcd is the same. CoreDNS and external-dns come in two releases each, whose modules lie in tests/coredns and
-tests/external-dns.
+tests/external-dns. The validator of OpenAPI documents is in tests/openapi.
 """
 
 import fcntl
@@ -32,7 +32,8 @@ PACKAGES = {"etcd": "go.etcd.io/etcd/server/v3",
             "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
             "kubectl": "k8s.io/kubernetes/cmd/kubectl",
             "coredns": ".",
-            "external-dns": "."}
+            "external-dns": ".",
+            "validate": "github.com/getkin/kin-openapi/cmd/validate"}
 
 
 class Minor:
@@ -145,11 +146,12 @@ CURRENT = Minor(HERE, ["etcd", "kube-apiserver", "kube-controller-manager", "kub
 OLDER = Minor(HERE / "older", ["kube-apiserver"])
 COREDNS = [coredns("newer"), coredns("older")]
 EXTERNAL_DNS = [external_dns("newer"), external_dns("older")]
+OPENAPI = Minor(HERE.parent / "openapi", ["validate"], subject="github.com/getkin/kin-openapi")
 
 
 def main():
     prefix = sys.argv[1] if len(sys.argv) > 1 else "build"
-    for minor in (CURRENT, OLDER, *COREDNS, *EXTERNAL_DNS):
+    for minor in (CURRENT, OLDER, *COREDNS, *EXTERNAL_DNS, OPENAPI):
         names = minor.missing()
         if names:
             print(f"{prefix}: builds {', '.join(names)} {minor.version} once, some minutes, into "
