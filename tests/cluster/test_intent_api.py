@@ -4,6 +4,7 @@ import concurrent.futures
 import hashlib
 import http.client
 import json
+import ssl
 
 import pytest
 
@@ -24,14 +25,19 @@ SPEC = {"provider": "rfc2136", "external-dns-parameters": PARAMETERS}
 
 
 class Api:
-    def __init__(self, replica, project, token=None):
+    """authority: the file of the certificate that it shows; None: no TLS."""
+
+    def __init__(self, replica, project, token=None, authority=None):
         self.port, self.token = replica.intent_port, token
+        self.tls = ssl.create_default_context(cafile=authority) if authority else None
         self.records = f"/v2/projects/{project}/dns-update-records"
         self.clouds = f"/v2/projects/{project}/logical-clouds"
 
     def ask(self, method, path, body=None):
         """(status, headers, text)"""
-        link = http.client.HTTPConnection(LOOPBACK, self.port, timeout=harness.HANG_S)
+        link = (http.client.HTTPSConnection(LOOPBACK, self.port, timeout=harness.HANG_S,
+                                            context=self.tls) if self.tls else
+                http.client.HTTPConnection(LOOPBACK, self.port, timeout=harness.HANG_S))
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         link.request(method, path, json.dumps(body) if body is not None else None, headers)
         reply = link.getresponse()
@@ -130,13 +136,23 @@ def test_both_replicas_serve_and_see(operator, namespace, writer):
             each.ask("GET", each.clouds)[2])] == ["a", "b"], "both are shown")
 
 
-@pytest.mark.parametrize("fault", [too_many, unavailable, lambda: unavailable(500),
-                                   lambda: Stop("reset", "before")],
+def away():
+    return Stop("reset", "before")
+
+
+@pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize("fault", [too_many, unavailable, lambda: unavailable(500), away],
                          ids=["429", "503", "500", "away"])
-def test_a_store_that_cannot_is_503_and_when_to_try_again(operator, proxy, namespace, writer, fault):
+def test_a_store_that_cannot_is_503_and_when_to_try_again(operator, proxy, namespace, writer,
+                                                          tmp_path, fault, is_tls):
+    authority = tmp_path / "rest.crt" if is_tls else None
+    words = ()
+    if is_tls:
+        harness.make_pair(tmp_path, "rest")
+        words = ("--intent-tls-cert", authority, "--intent-tls-key", tmp_path / "rest.key")
     operator.kubeconfig = proxy.kubeconfig(operator.account)
-    replica = operator.start("--controllers", "intent")
-    rest = Api(replica, namespace, writer.token)
+    replica = operator.start("--controllers", "intent", *words)
+    rest = Api(replica, namespace, writer.token, authority)
     assert rest.post(rest.clouds, "before")[0] == 201
     for method in ("POST", "PATCH", "PUT"):
         proxy.on(fault(), method=method, path="/logicalclouds", times=None)
