@@ -17,6 +17,7 @@ from harness import LOOPBACK, Site, free_port, metric, run
 
 SECRET = "c2lnbnBvc3Qtc2VjcmV0LW9mLXRlc3Rz"
 BODY_MAX = 1024 * 1024
+INTERNAL = "The server encountered an internal error and was unable to complete your request."
 GROUP = "/v2/projects/shop/composite-apps/store/v1/deployment-intent-groups"
 CLOUDS = "/v2/projects/shop/logical-clouds"
 RECORDS = "/v2/projects/shop/dns-update-records"
@@ -46,13 +47,13 @@ class Answer:
 
 
 class Api:
-    def __init__(self, site, port):
-        self.site, self.port = site, port
+    def __init__(self, site, port, connection=http.client.HTTPConnection):
+        self.site, self.port, self.connection = site, port, connection
         self.heard = []
 
     def ask(self, method, path, body=None, **headers):
         """Any answer; headers with _ for -."""
-        link = http.client.HTTPConnection(LOOPBACK, self.port, timeout=harness.HANG_S)
+        link = self.connection(LOOPBACK, self.port, timeout=harness.HANG_S)
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
         link.request(method, path, body, {key.replace("_", "-"): value
@@ -749,14 +750,31 @@ def start_with_tls(programs, tmp_path):
     return site, port
 
 
-def test_tls_is_served(programs, tmp_path):
-    _, port = start_with_tls(programs, tmp_path)
+def https(address, port, **options):
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    link = http.client.HTTPSConnection(LOOPBACK, port, context=context, timeout=harness.HANG_S)
-    link.request("GET", "/v2/projects")
-    assert link.getresponse().status == 200
-    link.close()
+    return http.client.HTTPSConnection(address, port, context=context, **options)
+
+
+def test_tls_is_served(programs, tmp_path):
+    api = Api(*start_with_tls(programs, tmp_path), https)
+    assert api.get("/v2/projects").status == 200
+
+
+@pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "tls"])
+def test_a_folder_that_is_away_is_503_and_when_to_try_again(programs, tmp_path, is_tls):
+    api = (Api(*start_with_tls(programs, tmp_path), https) if is_tls else
+           start(Site(programs, tmp_path)))
+    api.created("/v2/projects", "shop")
+    away = api.site.folder.rename(tmp_path / "away")
+    answer = api.post(CLOUDS, "cloud")
+    assert (answer.status, answer.lines[0]) == (503, INTERNAL), answer
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert api.get("/v2/projects/shop").status == 200
+    away.rename(api.site.folder)
+    api.site.wait(lambda: api.post(CLOUDS, "cloud").status in (201, 409), "the folder is back",
+                  60)
+    assert api.get(f"{CLOUDS}/cloud").status == 200
 
 
 def peer(port):
