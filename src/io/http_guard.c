@@ -206,13 +206,14 @@ void http_guard_unwatch(struct http_exchange *exchange)
 struct refusal {
     int status;
     const char *text;
+    const char *header; // whole lines; ""
 };
 
 static const struct refusal refusals[] = {
-    {400, "bad request"},           {413, "body too large"},
-    {414, "request line too long"}, {417, "expectation not supported"},
-    {431, "header too large"},      {503, "too many connections"},
-    {501, "method not supported"},
+    {400, "bad request", ""},           {413, "body too large", ""},
+    {414, "request line too long", ""}, {417, "expectation not supported", ""},
+    {431, "header too large", ""},      {503, "too many connections", "Retry-After: 1\r\n"},
+    {501, "method not supported", ""},
 };
 
 // To evhttp a head that is too long is one like any other that it cannot read.
@@ -262,8 +263,8 @@ static void reject(struct http_exchange *exchange, int64_t status)
     const char *type = http_refusal_write(exchange, refusal->status, refusal->text, &body);
     evbuffer_add_printf(output,
                         "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-                        "Connection: close\r\n\r\n",
-                        refusal->status, refusal->text, type, body.len);
+                        "%sConnection: close\r\n\r\n",
+                        refusal->status, refusal->text, type, body.len, refusal->header);
     evbuffer_add(output, body.at, body.len);
     exchange->phase = PHASE_REJECTED;
     http_guard_let_go(exchange);

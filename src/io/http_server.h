@@ -14,8 +14,8 @@
 // limit, 10 s for a complete head and 30 s for a complete body (both configurable), at most
 // max_connections, at most max_held_octets of requests, TCP_NODELAY. One handler gets every
 // complete request. Of too many connections the one goes whose client has been waited for longest:
-// it is closed if it is between two requests, and refused with 503 otherwise. At most
-// max_connections more are kept until their clients have read that.
+// it is closed if it is between two requests, and refused with 503 and Retry-After otherwise. At
+// most max_connections more are kept until their clients have read that.
 
 struct http_exchange; // one request waiting for its reply
 

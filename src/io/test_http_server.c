@@ -800,6 +800,7 @@ static void while_all_are_busy_a_new_one_is_told_so(void **state)
     client_send(&fresh, "GET /in HTTP/1.1\r\n\r\n");
     await(&fresh, "HTTP/1.1 503 too many connections\r\n");
     await_end(&fresh);
+    assert_non_null(strstr(fresh.input.at, "\r\nRetry-After: 1\r\n"));
     for (size_t i = 0; i < COUNT_OF(busy); i++) {
         http_answer(story->held[i], 200, NULL, TEXT("held"), NULL, 0);
         await(&busy[i], "held");

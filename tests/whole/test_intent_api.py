@@ -671,7 +671,7 @@ def test_ten_thousand_connections_cost_little_and_keep_nobody_out(api, many_desc
             assert api.get("/v2/projects/shop").status == 200
     assert harness.resident_kb(api.site.program) - before < 16 * 1024
     told = links[0].recv(4096)
-    assert told.startswith(b"HTTP/1.1 503 ")
+    assert told.startswith(b"HTTP/1.1 503 ") and b"\r\nRetry-After: 1\r\n" in told
     assert told.endswith(b"at most 256 connections are served at once: try again\n")
     for link in links:
         link.close()
