@@ -66,6 +66,7 @@ struct http_server {
     size_t by_fd_size;
     SSL_CTX *tls; // for new connections; NULL until a certificate is set
     uint16_t port;
+    bool is_ipv4_fallback;
     bool is_draining;
 };
 

@@ -244,6 +244,7 @@ static void listen_at(struct http_server *server, const struct listen_socket *so
 {
     struct event_base *base = loop_event_base(server->loop);
     server->port = socket->port;
+    server->is_ipv4_fallback = socket->is_ipv4_fallback;
     server->listener = evconnlistener_new(
         base, NULL, NULL, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, socket->fd);
     must(server->listener);
@@ -329,6 +330,11 @@ void http_server_free(struct http_server *server)
 uint16_t http_server_port(const struct http_server *server)
 {
     return server->port;
+}
+
+bool http_server_is_ipv4_fallback(const struct http_server *server)
+{
+    return server->is_ipv4_fallback;
 }
 
 const char *http_server_trouble(const struct http_server *server)

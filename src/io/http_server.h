@@ -58,6 +58,8 @@ void http_server_free(struct http_server *server); // open connections are cut
 uint16_t http_server_port(const struct http_server *server);
 // Why it does not listen; NULL: it does.
 const char *http_server_trouble(const struct http_server *server);
+// Every address of both families was asked for, but this machine has no IPv6.
+bool http_server_is_ipv4_fallback(const struct http_server *server);
 // New replies carry `Connection: close`; idle connections close.
 void http_server_drain(struct http_server *server);
 

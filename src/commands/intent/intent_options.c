@@ -71,7 +71,7 @@ static bool is_loopback(const char *host)
            (address_is_ipv4(address) && address[12] == 127);
 }
 
-static bool add_place(struct intent_config *out, const char *text, bool is_default,
+static bool add_place(struct intent_config *out, const char *text, bool needs_ipv6,
                       struct error *err)
 {
     struct intent_place *place = &out->places[out->place_count];
@@ -80,7 +80,7 @@ static bool add_place(struct intent_config *out, const char *text, bool is_defau
                          INTENT_ADDRESSES_MAX);
     if (!hostport_parse(&place->at, text_of(text), 0, false, err))
         return error_prefix(err, "--intent-listen: ");
-    place->is_default = is_default;
+    place->needs_ipv6 = needs_ipv6;
     out->place_count++;
     if (out->auth == INTENT_AUTH_NONE && !is_loopback(place->at.host))
         return error_set(err, FAULT_SPEC, "",

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct intent_server {
     struct intent_counts *counts;
     struct intent_api *apis[INTENT_ADDRESSES_MAX];
     size_t api_count;
+    bool has_warned;    // that there is no IPv6
     struct error fault; // of the certificate
     struct loop_timer timer;
 };
@@ -77,13 +79,30 @@ static void forget(void *context, void *asker)
     intent_access_forget(server->access, asker);
 }
 
-static void listening(void *context, const struct hostport *at, const char *trouble)
+static void warn_without_ipv6(struct intent_server *server)
 {
-    const struct intent_server *server = context;
-    process_world_report_port(server->process, at, trouble);
+    if (!server->has_warned)
+        log_line(server->process->log, LOG_WARN,
+                 "this machine has no IPv6; the REST API is served over IPv4 alone", LOG_END);
+    server->has_warned = true;
 }
 
-static bool open_at(struct intent_server *server, const struct intent_place *place,
+static void warn_of_fallback(struct intent_server *server)
+{
+    for (size_t i = 0; i < server->api_count; i++)
+        if (intent_api_is_ipv4_fallback(server->apis[i]))
+            warn_without_ipv6(server);
+}
+
+static void listening(void *context, const struct hostport *at, const char *trouble)
+{
+    struct intent_server *server = context;
+    process_world_report_port(server->process, at, trouble);
+    warn_of_fallback(server);
+}
+
+// `waits`: an address that cannot be had yet is no failure.
+static bool open_at(struct intent_server *server, const struct intent_place *place, bool waits,
                     struct engine *engine, struct error *err)
 {
     const struct intent_api_options options = {
@@ -98,7 +117,7 @@ static bool open_at(struct intent_server *server, const struct intent_place *pla
         .own_namespace = server->own_namespace,
         .judge = judge,
         .forget = forget,
-        .listening = place->is_default ? NULL : listening,
+        .listening = waits ? listening : NULL,
         .context = server,
     };
     struct intent_api *api = intent_api_new(&options, err);
@@ -106,6 +125,18 @@ static bool open_at(struct intent_server *server, const struct intent_place *pla
         return false;
     intent_api_count_in(api, server->counts);
     server->apis[server->api_count++] = api;
+    warn_of_fallback(server);
+    return true;
+}
+
+static bool open_ipv6(struct intent_server *server, const struct intent_place *place,
+                      struct engine *engine, struct error *err)
+{
+    if (open_at(server, place, false, engine, err))
+        return true;
+    if (err->status == EADDRINUSE)
+        return open_at(server, place, true, engine, err);
+    warn_without_ipv6(server);
     return true;
 }
 
@@ -113,12 +144,10 @@ static bool open_addresses(struct intent_server *server, struct engine *engine, 
 {
     for (size_t i = 0; i < server->config.place_count; i++) {
         const struct intent_place *place = &server->config.places[i];
-        if (open_at(server, place, engine, err))
-            continue;
-        if (!place->is_default)
+        bool is_open = place->needs_ipv6 ? open_ipv6(server, place, engine, err)
+                                         : open_at(server, place, true, engine, err);
+        if (!is_open)
             return error_prefix(err, "--intent-listen: ");
-        log_line(server->process->log, LOG_WARN, "the REST API is not served there",
-                 LOG_TEXT("error", err->text), LOG_END);
     }
     return true;
 }

@@ -22,7 +22,7 @@ extern const struct manifest_renderer intent_renderer;
 enum intent_auth { INTENT_AUTH_NONE, INTENT_AUTH_GATEWAY, INTENT_AUTH_KUBERNETES };
 struct intent_place {
     struct hostport at;
-    bool is_default; // and may be missing, such as ::1 without IPv6
+    bool needs_ipv6; // and is left out on a machine that has none
 };
 struct intent_config {
     enum intent_auth auth;

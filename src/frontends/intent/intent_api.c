@@ -357,6 +357,11 @@ const char *intent_api_trouble(const struct intent_api *api)
     return http_server_trouble(api->server);
 }
 
+bool intent_api_is_ipv4_fallback(const struct intent_api *api)
+{
+    return http_server_is_ipv4_fallback(api->server);
+}
+
 void intent_api_count_in(struct intent_api *api, struct intent_counts *counts)
 {
     api->counts = counts;

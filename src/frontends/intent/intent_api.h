@@ -58,6 +58,8 @@ void intent_api_judged(void *asker, enum intent_judgement judgement);
 bool intent_api_set_certificate(struct intent_api *api, const struct http_server_tls *tls,
                                 struct error *err);
 const char *intent_api_trouble(const struct intent_api *api); // why it does not listen, or NULL
+// Every address of both families was asked for, but this machine has no IPv6.
+bool intent_api_is_ipv4_fallback(const struct intent_api *api);
 
 // How many requests were answered, by route and code. Several APIs share them.
 struct intent_counts;
