@@ -5,6 +5,7 @@ import hashlib
 import http.client
 import json
 import ssl
+import time
 
 import pytest
 
@@ -112,6 +113,36 @@ def test_strangers_are_401_and_others_403(replica, cluster, namespace):
     status, _, text = rest.ask("DELETE", f"{rest.records}/public")
     assert status == 403 and f"delete on dnsupdaterecords.{GROUP}" in text
     assert cluster.api.list("DNSUpdateRecord", namespace) == []
+
+
+TOKENS, ACCESSES = "/tokenreviews", "/subjectaccessreviews"
+REVIEWED_S = 10  # so long a review counts
+
+
+def test_many_requests_of_one_account_are_reviewed_once_in_ten_seconds(operator, proxy, namespace,
+                                                                       writer):
+    operator.kubeconfig = proxy.kubeconfig(operator.account)
+    rest = Api(operator.start("--controllers", "intent"), namespace, writer.token)
+    start = time.monotonic()
+    assert {rest.ask("GET", rest.clouds)[0] for _ in range(300)} == {200}
+    most = 1 + int((time.monotonic() - start) / REVIEWED_S)
+    assert 1 <= proxy.count(path=TOKENS) <= most
+    assert proxy.count(path=TOKENS) == proxy.count(path=ACCESSES)
+
+
+def test_who_was_refused_is_reviewed_again(operator, proxy, cluster, namespace):
+    operator.kubeconfig = proxy.kubeconfig(operator.account)
+    replica = operator.start("--controllers", "intent")
+    reader = cluster.account(namespace, "reader", rules=[rule("logicalclouds", "list")])
+    rest = Api(replica, namespace, reader.token)
+    start = time.monotonic()
+    assert {rest.ask("GET", rest.records)[0] for _ in range(100)} == {403}
+    refused = proxy.count(path=ACCESSES)
+    assert 1 <= refused <= 1 + int((time.monotonic() - start) / REVIEWED_S)
+    cluster.account(namespace, "reader", rules=[rule("logicalclouds", "list"),
+                                                rule("dnsupdaterecords", "list")])
+    wait_until(lambda: rest.ask("GET", rest.records)[0] == 200, "the reader may", 60)
+    assert proxy.count(path=ACCESSES) > refused
 
 
 def test_of_two_creates_of_one_name_one_is_first(operator, namespace, writer):

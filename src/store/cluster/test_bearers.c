@@ -323,6 +323,48 @@ static void each_access_to_an_object_is_asked_about_by_itself(void **state)
     assert_int_equal(bench->answers[3], BEARER_FORBIDDEN);
 }
 
+static void an_answer_about_an_object_is_good_for_ten_seconds(void **state)
+{
+    static const char *const tokens[] = {"good", "poor", "strange"};
+    static const int results[] = {BEARER_ALLOWED, BEARER_FORBIDDEN, BEARER_UNKNOWN};
+    struct bench *bench = *state;
+    for (size_t i = 0; i < COUNT_OF(tokens); i++) {
+        ask_about(bench, i, tokens[i], "get", "a");
+        pass(bench, 100);
+    }
+    for (size_t request = 0; request < 90 * COUNT_OF(tokens); request++) {
+        size_t i = request % COUNT_OF(tokens);
+        ask_about(bench, i, tokens[i], "get", "a");
+        assert_int_equal(bench->answers[i], results[i]);
+        pass(bench, i ? 0 : 100);
+    }
+    assert_int_equal(bench->token_reviews, 3);
+    assert_int_equal(bench->access_reviews, 2);
+    pass(bench, 1000);
+    for (size_t i = 0; i < COUNT_OF(tokens); i++) {
+        ask_about(bench, i, tokens[i], "get", "a");
+        pass(bench, 100);
+        assert_int_equal(bench->answers[i], results[i]);
+    }
+    assert_int_equal(bench->token_reviews, 6);
+    assert_int_equal(bench->access_reviews, 4);
+}
+
+static void who_was_refused_an_object_is_asked_about_again(void **state)
+{
+    struct bench *bench = *state;
+    bench->is_poor = true;
+    ask_about(bench, 0, "good", "get", "a");
+    pass(bench, 100);
+    bench->is_poor = false;
+    ask_about(bench, 1, "good", "get", "a");
+    assert_int_equal(bench->answers[1], BEARER_FORBIDDEN);
+    pass(bench, 10000);
+    ask_about(bench, 2, "good", "get", "a");
+    pass(bench, 100);
+    assert_int_equal(bench->answers[2], BEARER_ALLOWED);
+}
+
 static void whose_token_is_known_may_ask_for_much_at_once(void **state)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
@@ -363,6 +405,8 @@ int main(void)
         TEST(a_known_token_that_is_refused_is_a_stranger),
         TEST(who_went_away_is_not_called),
         TEST(each_access_to_an_object_is_asked_about_by_itself),
+        TEST(an_answer_about_an_object_is_good_for_ten_seconds),
+        TEST(who_was_refused_an_object_is_asked_about_again),
         TEST(whose_token_is_known_may_ask_for_much_at_once),
         TEST(nobody_is_called_behind_the_end),
     };
