@@ -1,12 +1,14 @@
-"""The description that the REST API serves is valid to a validator of other people."""
+"""The description that the REST API serves: a validator takes it, and each answer is in it."""
 
 import json
+import re
 import subprocess
 
 import pytest
 
 import build
-from test_intent_api import api  # noqa: F401
+from test_intent_api import (BODY_MAX, CLOUDS, CLUSTERS, GROUP, IDS, ITEMS, RECORDS,  # noqa: F401
+                             api, shop)
 
 RECORD = "/v2/projects/{name1}/dns-update-records/{name2}"
 
@@ -42,3 +44,54 @@ def test_the_validator_finds_what_is_spoilt(api, validate, spoil, fault):  # noq
     document = api.get("/v2/openapi.json").json
     spoil(document)
     assert fault in validate(json.dumps(document))
+
+
+def operation(document, method, path):
+    """What the description says of a request."""
+    return next(item[method.lower()] for template, item in document["paths"].items()
+                if re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), path.partition("?")[0]))
+
+
+@pytest.mark.parametrize("path,spec", [(row[0], row[2]) for row in ITEMS], ids=IDS)
+def test_each_answer_is_in_the_description(shop, path, spec):  # noqa: F811
+    document = shop.get("/v2/openapi.json").json
+
+    def asks(method, where, body=None, **headers):
+        status = shop.ask(method, where, body, **headers).status
+        assert str(status) in operation(document, method, where)["responses"]
+        return status
+
+    new = f"{path}/new"
+    body = {"metadata": {"name": "new"}, **({"spec": spec} if spec is not None else {})}
+    statuses = [asks("GET", path), asks("GET", new), asks("POST", path, '{"metadata": 1}'),
+                asks("POST", path, '{"other": 1}'), asks("POST", path, " " * (BODY_MAX + 1)),
+                asks("POST", f"{path}?dryRun=All", body), asks("PUT", new, body),
+                asks("PUT", new, body), asks("GET", new, If_None_Match="*"),
+                asks("PUT", new, body, If_Match='"other"'),
+                asks("POST", path, body), asks("DELETE", new, If_Match='"other"'),
+                asks("DELETE", f"{new}?dryRun=All"), asks("DELETE", new)]
+    assert statuses == [200, 404, 422, 400, 413, 200, 201, 200, 304,
+                        412, 409, 412, 200, 204]
+
+
+@pytest.mark.parametrize("method,path,names", [
+    ("GET", RECORDS, ["limit", "continue"]),
+    ("POST", RECORDS, ["strict", "dryRun"]),
+    ("GET", f"{RECORDS}/public", []),
+    ("PUT", f"{RECORDS}/public", ["move", "strict", "dryRun"]),
+    ("DELETE", f"{RECORDS}/public", ["dryRun"]),
+    ("PUT", f"{CLOUDS}/cloud", ["strict", "dryRun"]),
+    ("GET", f"{CLUSTERS}/edge01/kv-pairs/pairs", ["key"]),
+    ("POST", f"{GROUP}/group/instantiate", ["dryRun"]),
+])
+def test_queries_are_in_the_description(api, method, path, names):  # noqa: F811
+    found = operation(api.get("/v2/openapi.json").json, method, path).get("parameters", [])
+    assert [(each["in"], each["name"]) for each in found] == [("query", name) for name in names]
+
+
+def test_a_cluster_may_come_in_parts(api):  # noqa: F811
+    document = api.get("/v2/openapi.json").json
+    kinds = {path: set(operation(document, "POST", path)["requestBody"]["content"])
+             for path in (CLUSTERS, CLOUDS)}
+    assert kinds == {CLUSTERS: {"application/json", "multipart/form-data"},
+                     CLOUDS: {"application/json"}}

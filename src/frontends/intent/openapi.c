@@ -158,12 +158,46 @@ static struct value *body_schema(struct arena *arena, const struct resource *res
 // ---- paths --------------------------------------------------------------------------------------
 
 static const struct {
+    const char *methods;
     const char *code;
     const char *text;
-} failures[] = {{"400", "The request breaks a rule."},
-                {"404", "There is no such item."},
-                {"409", "It exists, is in use, or what it belongs to is missing."},
-                {"503", "The store is away: try again."}};
+} other_answers[] = {
+    {"post delete", "200", "With dryRun=All: every object that would be written."},
+    {"put", "201", "It is new."},
+    {"get", "304", "It is as If-None-Match names it."},
+    {"get post put delete", "400", "The request breaks a rule."},
+    {"get post put delete", "401", "It is not known who asks."},
+    {"get post put delete", "403", "Who asks may not do that."},
+    {"get post put delete", "404", "There is no such item."},
+    {"post put delete", "409", "It exists, is in use, or what it belongs to is missing."},
+    {"put delete", "412", "It is not as If-Match or If-None-Match names it."},
+    {"post put", "413", "The body is too large."},
+    {"post put", "422", "The body is not JSON, or a value has another type."},
+    {"get post put delete", "503", "The store is away: try again after Retry-After."},
+};
+
+// In queries. ROUTE_OPENAPI: of all paths.
+static const struct {
+    const char *methods;
+    enum route_action action;
+    const struct resource *of; // NULL: of all
+    const char *name;
+    const char *type;
+    const char *choice; // the one value; NULL: any
+    const char *text;
+} parameters[] = {
+    {"get", ROUTE_LIST, NULL, "limit", "integer", NULL,
+     "1 to 1000: so many items, and a Link to the next ones."},
+    {"get", ROUTE_LIST, NULL, "continue", "string", NULL, "Items behind the one of that name."},
+    {"get", ROUTE_ITEM, &resources[RESOURCE_CLUSTER_PAIRS], "key", "string", NULL,
+     "The value of that key alone."},
+    {"put", ROUTE_ITEM, &resources[RESOURCE_RECORD], "move", "string", "drain",
+     "Names may be absent while the record moves to another place."},
+    {"post", ROUTE_LIST, NULL, "strict", "boolean", NULL, "What it names must be there."},
+    {"put", ROUTE_ITEM, NULL, "strict", "boolean", NULL, "What it names must be there."},
+    {"post put delete", ROUTE_OPENAPI, NULL, "dryRun", "string", "All",
+     "Nothing is stored, and the answer is 200 with every object that would be written."},
+};
 
 static void put_answer(struct arena *arena, struct value *answers, const char *code,
                        const char *text, const char *schema, bool is_list)
@@ -181,6 +215,79 @@ static void put_answer(struct arena *arena, struct value *answers, const char *c
     put_text(arena, json, "$ref", arena_printf(arena, "#/components/schemas/%s", schema));
 }
 
+static void put_other_answers(struct arena *arena, struct value *answers, const char *method,
+                              const char *schema)
+{
+    for (size_t i = 0; i < COUNT_OF(other_answers); i++)
+        if (strstr(other_answers[i].methods, method))
+            put_answer(arena, answers, other_answers[i].code, other_answers[i].text,
+                       !strcmp(other_answers[i].code, "201") ? schema : NULL, false);
+}
+
+static bool has_parameter(size_t at, const struct resource *resource, enum route_action action,
+                          const char *method)
+{
+    enum route_action of = parameters[at].action;
+    return strstr(parameters[at].methods, method) && (of == ROUTE_OPENAPI || of == action) &&
+           (!parameters[at].of || parameters[at].of == resource);
+}
+
+static void put_query(struct arena *arena, struct value *operation, const struct resource *resource,
+                      enum route_action action, const char *method)
+{
+    struct value *list = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < COUNT_OF(parameters); i++) {
+        if (!has_parameter(i, resource, action, method))
+            continue;
+        struct value *parameter = value_make(arena, VALUE_MAP);
+        struct value *schema = schema_of_type(arena, parameters[i].type);
+        put_text(arena, parameter, "name", parameters[i].name);
+        put_text(arena, parameter, "in", "query");
+        put_text(arena, parameter, "description", parameters[i].text);
+        if (parameters[i].choice)
+            value_put_texts(arena, schema, "enum",
+                            (const char *const[]){parameters[i].choice, NULL});
+        value_set(parameter, TEXT("schema"), schema);
+        value_append(list, parameter);
+    }
+    if (list->first)
+        value_set(operation, TEXT("parameters"), list);
+}
+
+// A cluster may come with its kubeconfig, as a file of its own.
+static void put_parts(struct arena *arena, struct value *content, const char *schema)
+{
+    struct value *form = put_map(arena, content, "multipart/form-data");
+    struct value *parts = put_map(arena, form, "schema");
+    put_text(arena, parts, "type", "object");
+    struct value *properties = put_map(arena, parts, "properties");
+    put_text(arena, put_map(arena, properties, "metadata"), "$ref", schema);
+    struct value *file = schema_of_type(arena, "string");
+    put_text(arena, file, "format", "binary");
+    value_set(properties, TEXT("file"), file);
+    value_put_texts(arena, parts, "required", (const char *const[]){"metadata", NULL});
+}
+
+static void put_body(struct arena *arena, struct value *operation, const struct resource *resource)
+{
+    struct value *body = put_map(arena, operation, "requestBody");
+    const char *schema = arena_printf(arena, "#/components/schemas/%s", resource->route);
+    value_put_bool(arena, body, "required", true);
+    struct value *content = put_map(arena, body, "content");
+    struct value *json = put_map(arena, content, "application/json");
+    put_text(arena, put_map(arena, json, "schema"), "$ref", schema);
+    if (resource == &resources[RESOURCE_CLUSTER])
+        put_parts(arena, content, schema);
+}
+
+static const char *lower_case(struct arena *arena, struct text method)
+{
+    char *out = arena_copy(arena, method.at, method.len);
+    for (size_t i = 0; i < method.len; i++)
+        out[i] |= 0x20;
+    return out;
+}
+
 static void put_operation(struct arena *arena, struct value *path, const struct resource *resource,
                           enum route_action action, struct text method)
 {
@@ -191,23 +298,16 @@ static void put_operation(struct arena *arena, struct value *path, const struct 
                        : action == ROUTE_LIST && !is_get    ? "201"
                        : action >= ROUTE_APPROVE && !is_get ? "202"
                                                             : "200";
-    AUTO_BUFFER verb = {0};
-    for (size_t i = 0; i < method.len; i++)
-        buffer_add_char(&verb, (char)(method.at[i] | 0x20));
-    struct value *operation = put_map(arena, path, arena_copy_text(arena, verb.at));
+    const char *verb = lower_case(arena, method);
+    struct value *operation = put_map(arena, path, verb);
     put_text(arena, operation, "summary", resource->doc);
     struct value *answers = put_map(arena, operation, "responses");
     put_answer(arena, answers, code, "Done.", shows_item ? resource->route : NULL,
                action == ROUTE_LIST && is_get);
-    for (size_t i = 0; i < COUNT_OF(failures); i++)
-        put_answer(arena, answers, failures[i].code, failures[i].text, NULL, false);
-    if (has_body) {
-        struct value *body = put_map(arena, operation, "requestBody");
-        value_put_bool(arena, body, "required", true);
-        struct value *content = put_map(arena, put_map(arena, body, "content"), "application/json");
-        put_text(arena, put_map(arena, content, "schema"), "$ref",
-                 arena_printf(arena, "#/components/schemas/%s", resource->route));
-    }
+    put_other_answers(arena, answers, verb, shows_item ? resource->route : NULL);
+    put_query(arena, operation, resource, action, verb);
+    if (has_body)
+        put_body(arena, operation, resource);
 }
 
 static void put_parameters(struct arena *arena, struct value *path, size_t count)
