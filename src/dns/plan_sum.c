@@ -12,21 +12,41 @@ struct lines {
     size_t capacity;
 };
 
+static void begin_line(struct buffer *line, char sign, const struct record_set *set)
+{
+    buffer_printf(line, "%c ", sign);
+    if (!text_is(set->subdomain, "@"))
+        buffer_printf(line, "%.*s.", TEXT_ARGS(set->subdomain));
+    buffer_printf(line, "%.*s.", TEXT_ARGS(set->domain));
+}
+
+static void end_line(struct lines *lines, struct buffer *line, struct text identifier)
+{
+    if (identifier.len)
+        buffer_printf(line, " ;set=%.*s", TEXT_ARGS(identifier));
+    mem_reserve(&lines->items, &lines->capacity, lines->count + 1);
+    lines->items[lines->count++] =
+        (struct text){arena_copy(lines->arena, line->at, line->len), line->len};
+}
+
 static void add_line(struct lines *lines, char sign, const struct record_set *set, size_t value,
                      struct text identifier)
 {
     AUTO_BUFFER line = {0};
     struct text rdata = record_rdata_make(lines->arena, set, value);
-    buffer_printf(&line, "%c ", sign);
-    if (!text_is(set->subdomain, "@"))
-        buffer_printf(&line, "%.*s.", TEXT_ARGS(set->subdomain));
-    buffer_printf(&line, "%.*s. %u IN %s %.*s", TEXT_ARGS(set->domain), set->ttl_s,
-                  record_type_name(set->type), TEXT_ARGS(rdata));
-    if (identifier.len)
-        buffer_printf(&line, " ;set=%.*s", TEXT_ARGS(identifier));
-    mem_reserve(&lines->items, &lines->capacity, lines->count + 1);
-    lines->items[lines->count++] =
-        (struct text){arena_copy(lines->arena, line.at, line.len), line.len};
+    begin_line(&line, sign, set);
+    buffer_printf(&line, " %u IN %s %.*s", set->ttl_s, record_type_name(set->type),
+                  TEXT_ARGS(rdata));
+    end_line(lines, &line, identifier);
+}
+
+static void add_unknown(struct lines *lines, char sign, const struct record_set *set,
+                        struct text identifier)
+{
+    AUTO_BUFFER line = {0};
+    begin_line(&line, sign, set);
+    buffer_printf(&line, " IN %s", record_type_name(set->type));
+    end_line(lines, &line, identifier);
 }
 
 static void add_set(struct lines *lines, char sign, const struct record_set *set,
@@ -34,6 +54,8 @@ static void add_set(struct lines *lines, char sign, const struct record_set *set
 {
     for (size_t i = 0; set && i < set->value_count; i++)
         add_line(lines, sign, set, i, identifier);
+    if (set && !set->value_count)
+        add_unknown(lines, sign, set, identifier);
 }
 
 static int compare_lines(const void *a, const void *b)

@@ -6,7 +6,9 @@
 
 // The checksum by which people approve exactly these changes: SHA-256 over a line that names the
 // class, and a line for each RR that goes ("- www.example.com. 300 IN A 192.0.2.7") or comes
-// ("+ ..."), in the order of their octets. Neither the order of changes nor that of values counts.
+// ("+ ..."), in the order of their octets. Of a set whose values are not known there is one line
+// without TTL and value ("- www.example.com. IN A"). Neither the order of changes nor that of
+// values counts.
 
 enum { PLAN_SUM_MAX = 65 }; // hex, with a NUL
 

@@ -54,6 +54,19 @@ static void another_set_identifier_is_another_plan(void **state)
     assert_string_not_equal(one, other);
 }
 
+static void names_count_whose_values_are_not_known(void **state)
+{
+    (void)state;
+    char one[PLAN_SUM_MAX], other[PLAN_SUM_MAX], none[PLAN_SUM_MAX];
+    struct record_set www_before = set_of(RECORD_A, "www", 0, NULL, 0);
+    struct record_set old_before = set_of(RECORD_A, "old", 0, NULL, 0);
+    plan_sum_write("x", &(struct plan_sum_change){.before = &www_before}, 1, one);
+    plan_sum_write("x", &(struct plan_sum_change){.before = &old_before}, 1, other);
+    plan_sum_write("x", NULL, 0, none);
+    assert_string_not_equal(one, other);
+    assert_string_not_equal(one, none);
+}
+
 static void no_changes_have_a_sum_too(void **state)
 {
     (void)state;
@@ -67,6 +80,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sum_is_that_of_the_example),
         cmocka_unit_test(another_set_identifier_is_another_plan),
+        cmocka_unit_test(names_count_whose_values_are_not_known),
         cmocka_unit_test(no_changes_have_a_sum_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
