@@ -78,6 +78,7 @@ static void backend_close_session(struct backend *backend)
     }
     backend->session = NULL;
     backend->view.is_listed = backend->view.is_judged = false;
+    engine_guard_mark(backend);
 }
 
 // Where nobody has led yet, nothing is ours.

@@ -85,9 +85,10 @@ struct backend {
     bool is_unread_reported;      // that strays stay, as objects that may claim them can't be read
     size_t owned;                 // record sets of ours there, by the last listing
     struct guard guard;
-    bool is_guard_recalled;   // from the ledger
-    bool are_claims_unjudged; // claims that the guard may hold back have come or gone
-    struct guarded *guarded;  // the removals that it holds back, and the approved ones; or NULL
+    bool is_guard_recalled;    // from the ledger
+    bool are_claims_unjudged;  // claims that the guard may hold back may have come or gone
+    bool has_claims_held_back; // only while they are judged
+    struct guarded *guarded;   // the removals that it holds back, and the approved ones; or NULL
     int64_t unavailable_reported_ms; // mono
     unsigned failures_unreported;    // while it is unavailable, since the last log line
     uint64_t repaired;

@@ -133,7 +133,7 @@ static uint64_t content_of_hash(const uint8_t hash[FINGERPRINT_OCTETS])
     return hash_octets(hash, FINGERPRINT_OCTETS) | 1;
 }
 
-static struct plan_claim plan_claim_of(const struct engine *engine, uint32_t id)
+static struct plan_claim plan_claim_of(struct engine *engine, uint32_t id)
 {
     const struct claim *claim = &engine->claims[id];
     bool shares =
@@ -294,6 +294,16 @@ static void claim_step(struct engine *engine, const struct claim_at_name *all, s
     }
 }
 
+// What the guard holds back may remove nothing any more, as another claim took the name over, and
+// what it let go is gone some day.
+static void report_to_guard(const struct engine *engine, uint32_t id, const struct plan_step *step)
+{
+    const struct claim *claim = &engine->claims[id];
+    if (claim->is_guarded && claim->intent == CLAIM_REMOVE &&
+        (step->act == PLAN_SETTLED || step->act == PLAN_INHERITED))
+        engine_guard_note_removal(claim_backend(engine, claim));
+}
+
 static bool mark_evictions(const struct engine *engine, struct claim_at_name *all, size_t count,
                            struct plan_claim *claims, const struct plan_step *steps)
 {
@@ -327,8 +337,10 @@ static void replan_from(struct engine *engine, uint32_t first)
     plan_name(claims, count, steps);
     if (mark_evictions(engine, all, count, claims, steps))
         plan_name(claims, count, steps);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        report_to_guard(engine, all[i].id, &steps[i]);
         claim_step(engine, all, i, &steps[i]);
+    }
     for (size_t i = 0; i < count; i++)
         claim_wake_if_changed(engine, all[i].id, bits[i]);
 }

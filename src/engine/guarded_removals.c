@@ -105,6 +105,13 @@ static int compare_sets(const void *a, const void *b)
     return order ? order : (left->type > right->type) - (left->type < right->type);
 }
 
+bool guarded_has(const struct guarded *guarded, enum record_type type, struct text domain,
+                 struct text subdomain)
+{
+    const struct record_set set = {.type = type, .domain = domain, .subdomain = subdomain};
+    return bsearch(&set, guarded->sets, guarded->count, sizeof set, compare_sets);
+}
+
 static void write_checksum(const struct backend *backend, struct guarded *guarded)
 {
     struct plan_sum_change *changes =
@@ -155,11 +162,12 @@ static void replace_guarded(struct backend *backend, struct guarded *guarded)
 void engine_guard_forget(struct backend *backend)
 {
     replace_guarded(backend, NULL);
+    engine_guard_mark(backend);
 }
 
-static void keep(struct backend *backend, const struct record_set *strays, size_t count)
+void engine_guard_keep(struct backend *backend, const struct record_set *sets, size_t count)
 {
-    struct guarded *guarded = guarded_new(backend, strays, count);
+    struct guarded *guarded = guarded_new(backend, sets, count);
     const struct guarded *before = backend->guarded;
     bool is_same = before && !before->is_approved && !strcmp(before->checksum, guarded->checksum);
     if (is_same) {
@@ -194,7 +202,7 @@ bool engine_guard_judge(struct backend *backend, const struct record_set *strays
     if (is_allowed)
         replace_guarded(backend, NULL);
     else
-        keep(backend, strays, count);
+        engine_guard_keep(backend, strays, count);
     return is_allowed;
 }
 
@@ -220,9 +228,10 @@ void engine_guard_approve(struct engine *engine, const struct approval *approval
         return;
     guarded->is_approved = true;
     change_log_approved(backend);
-    for (size_t i = 0; i < guarded->count; i++)
-        if (!engine_guard_let_go(backend, &guarded->sets[i]))
-            change_request_add_stray(backend, &guarded->sets[i], true);
+    if (!backend->provider->lists)
+        engine_guard_let_approved_go(backend);
+    for (size_t i = 0; backend->provider->lists && i < guarded->count; i++)
+        change_request_add_stray(backend, &guarded->sets[i], true);
     engine_schedule(engine);
 }
 

@@ -462,9 +462,14 @@ bool backend_openers_may_read(const struct backend *backend);
 // unless they are too many at once; then a person has to approve that. True: all strays of a whole
 // listing, in any order, may be removed. False: they are held back.
 bool engine_guard_judge(struct backend *backend, const struct record_set *strays, size_t count);
+// Holds them back in any case.
+void engine_guard_keep(struct backend *backend, const struct record_set *sets, size_t count);
 bool guarded_is_approved(const struct guarded *guarded); // NULL: false
 size_t guarded_count(const struct guarded *guarded);     // that are held back
 void guarded_free(struct guarded *guarded);              // NULL is fine
+// Is a record set of that name and type among them?
+bool guarded_has(const struct guarded *guarded, enum record_type type, struct text domain,
+                 struct text subdomain);
 // An exchange has removed so many strays: the guard's count is stored with the ledger.
 void engine_guard_count(struct backend *backend, size_t count);
 void engine_guard_forget(struct backend *backend); // it has another server now
@@ -478,12 +483,14 @@ void engine_guard_ask_approval(struct engine *engine);
 bool engine_guard_can_ask(const struct engine *engine);
 
 // guarded_claims.c: removals that keys claim though nobody asked for them (claim_want.is_guarded).
-// Claims of the backend that the guard may hold back have come or gone. NULL is fine.
+// Claims of the backend that the guard may hold back may have come or gone. NULL is fine.
 void engine_guard_mark(struct backend *backend);
+// Such a removal has ended. NULL is fine.
+void engine_guard_note_removal(struct backend *backend);
 // Lets those go that are not too many, once all keys have decided for the first time.
 void engine_guard_judge_claims(struct engine *engine);
-// Lets the claims go that are held back of that record set. False: there is none.
-bool engine_guard_let_go(struct backend *backend, const struct record_set *set);
+// A person has approved what is guarded: lets those claims go.
+void engine_guard_let_approved_go(struct backend *backend);
 
 // listing.c: compares what stands at a backend with what is claimed there.
 struct listing *listing_new(struct engine *engine);

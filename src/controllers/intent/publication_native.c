@@ -193,6 +193,8 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     if (!native->is_wanted && keeps_names(record))
         return;
     bool is_known = publication_is_known(reconcile);
+    native->is_suspended = update_record_is_dry_run(record->spec) ||
+                           record->status->deployment.len; // its external-dns still runs
     native->is_guarded = !native->is_wanted && !is_asked_for(reconcile, native);
     struct text subdomain = subdomain_of(native->name, zone);
     const char *registry = native_registry(reconcile->arena, record->spec, zone);
@@ -208,8 +210,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
                                     : CLAIM_KEEP,
         .is_guarded = native->is_guarded,
         .shares = native->is_shared,
-        .is_suspended = update_record_is_dry_run(record->spec) ||
-                        record->status->deployment.len, // its external-dns still runs
+        .is_suspended = native->is_suspended,
         .may_stand = true,
         .set = {.type = type,
                 .domain = zone,

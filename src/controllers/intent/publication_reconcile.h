@@ -29,6 +29,7 @@ struct native_claim {
     int64_t ttl_s;
     bool is_wanted;                // otherwise it is to go
     bool is_guarded;               // and nobody asked for that in so many words
+    bool is_suspended;             // nothing is to be sent for it yet
     bool is_shared;                // with other publications of its share group
     bool is_standing;              // a DNSEndpoint has it, which remembers it
     const struct receipt *receipt; // NULL: nothing was claimed yet

@@ -245,8 +245,8 @@ static bool is_listed(const struct report *report, const struct published_name *
 
 static void explain_removal(const struct native_claim *claim, struct published_name *name)
 {
-    bool is_kept =
-        claim->is_guarded && claim->receipt && claim->receipt->state == RECEIPT_SUSPENDED;
+    bool is_kept = claim->is_guarded && !claim->is_suspended && claim->receipt &&
+                   claim->receipt->state == RECEIPT_SUSPENDED;
     name->reason = is_kept ? REASON_HELD : REASON_NONE;
     name->message = is_kept ? "the guard against mass deletion keeps it, as many names went "
                               "together while nobody looked: `signpost status` names the plan "
