@@ -22,13 +22,19 @@ static bool is_in_way(struct engine *engine, const struct claim *claim)
     return false;
 }
 
+// A backend whose settings were refused from the beginning has no provider.
+static bool takes_claims(const struct backend *backend)
+{
+    return backend->provider && !backend->provider->lists;
+}
+
 bool claim_is_held_back(struct engine *engine, const struct claim *claim)
 {
     if (!claim->is_guarded || claim->is_let_go || claim->intent != CLAIM_REMOVE ||
         is_in_way(engine, claim))
         return false;
     const struct backend *backend = claim_backend(engine, claim);
-    return backend && !backend->provider->lists && engine_guard_can_ask(engine);
+    return backend && takes_claims(backend) && engine_guard_can_ask(engine);
 }
 
 void engine_guard_mark(struct backend *backend)
@@ -154,14 +160,12 @@ static void judge(struct backend *backend, bool is_any)
     backend->are_claims_unjudged = false;
     if (is_any)
         judge_waiting(backend);
-    if (!backend->view.is_judged)
-        input_wake_watchers(backend);
     backend->view.is_judged = true;
 }
 
 static bool is_due(const struct backend *backend)
 {
-    return backend->are_claims_unjudged && !backend->provider->lists;
+    return backend->are_claims_unjudged && takes_claims(backend);
 }
 
 // Most backends have no such claims: one look at all claims finds those that have.

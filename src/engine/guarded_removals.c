@@ -228,9 +228,10 @@ void engine_guard_approve(struct engine *engine, const struct approval *approval
         return;
     guarded->is_approved = true;
     change_log_approved(backend);
-    if (!backend->provider->lists)
+    bool lists = backend->provider && backend->provider->lists;
+    if (!lists)
         engine_guard_let_approved_go(backend);
-    for (size_t i = 0; backend->provider->lists && i < guarded->count; i++)
+    for (size_t i = 0; lists && i < guarded->count; i++)
         change_request_add_stray(backend, &guarded->sets[i], true);
     engine_schedule(engine);
 }
