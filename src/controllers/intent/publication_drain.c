@@ -210,6 +210,10 @@ static void drain_endpoints(struct drain *drain)
                   "to native again so that they are removed, or the annotation " ABANDON_ANNOTATION
                   " to \"true\"",
                   shown_name(drain), publication_list_names(drain->reconcile->arena, written)));
+    else if (drain->record->object && drain->spec->is_native)
+        go_on(drain, REASON_DRAINING,
+              "the names are being removed from the provider: status.names says what hinders that; "
+              "the annotation " ABANDON_ANNOTATION ": \"true\" of the record lets them stay then");
     else
         go_on(drain, REASON_DRAINING, "DNSEndpoints are being removed");
 }

@@ -305,6 +305,40 @@ static bool is_removed(const struct publication_reconcile *reconcile,
     return native_zone_of_name(&zones, claim->name) != NATIVE_ZONES_MAX;
 }
 
+// Why its backend can send nothing; NULL: it can, or is not known yet.
+static const struct error *fault_of(const struct publication_reconcile *reconcile,
+                                    const struct native_claim *claim)
+{
+    struct text zone;
+    size_t at = zone_of(reconcile->arena, claim, &zone);
+    const char *name = native_backend_name(reconcile->arena, claim->record->written.namespace_,
+                                           claim->record->written.name, at);
+    for (size_t i = 0; i < reconcile->in->backend_count; i++) {
+        const struct backend_view *backend = reconcile->in->backends[i];
+        if (backend && !strcmp(backend->name, name))
+            return backend->fault.fault         ? &backend->fault
+                   : backend->unavailable.fault ? &backend->unavailable
+                                                : NULL;
+    }
+    return NULL;
+}
+
+// Why its server does not remove or set it; NULL: that is not known.
+static const struct error *failure_of(const struct publication_reconcile *reconcile,
+                                      const struct native_claim *claim)
+{
+    const struct receipt *receipt = claim->receipt;
+    bool has_failed = receipt && receipt->attempts && !receipt->is_recalled;
+    return has_failed ? &receipt->error : fault_of(reconcile, claim);
+}
+
+// The server does not remove it, and people have said that it may stay then.
+static bool is_given_up(const struct publication_reconcile *reconcile,
+                        const struct native_claim *claim)
+{
+    return claim->record->spec->may_abandon && failure_of(reconcile, claim);
+}
+
 bool publication_is_released(const struct publication_reconcile *reconcile,
                              const struct standing_endpoint *standing)
 {
@@ -314,7 +348,8 @@ bool publication_is_released(const struct publication_reconcile *reconcile,
     for (size_t i = 0; is_native(record) && i < standing->says.count; i++) {
         const struct native_claim *claim =
             publication_native_of(reconcile, record, &standing->says.endpoints[i]);
-        if (claim && is_removed(reconcile, claim) && !native_claim_is_settled(claim))
+        if (claim && is_removed(reconcile, claim) && !native_claim_is_settled(claim) &&
+            !is_given_up(reconcile, claim))
             return false;
     }
     return true;
@@ -338,24 +373,6 @@ const struct native_claim *publication_find_removal(struct publication_reconcile
 
 // ---- what people are told of a name -------------------------------------------------------------
 
-// Why its backend can send nothing; NULL: it can, or is not known yet.
-static const struct error *fault_of(const struct publication_reconcile *reconcile,
-                                    const struct native_claim *claim)
-{
-    struct text zone;
-    size_t at = zone_of(reconcile->arena, claim, &zone);
-    const char *name = native_backend_name(reconcile->arena, claim->record->written.namespace_,
-                                           claim->record->written.name, at);
-    for (size_t i = 0; i < reconcile->in->backend_count; i++) {
-        const struct backend_view *backend = reconcile->in->backends[i];
-        if (backend && !strcmp(backend->name, name))
-            return backend->fault.fault         ? &backend->fault
-                   : backend->unavailable.fault ? &backend->unavailable
-                                                : NULL;
-    }
-    return NULL;
-}
-
 // Others of its share group want other targets until they have heard of the change.
 static bool is_being_shared(const struct publication_reconcile *reconcile,
                             const struct native_claim *claim)
@@ -371,6 +388,23 @@ static void show_error(const struct publication_reconcile *reconcile, const stru
     enum reason reason = reason_find(text_of(error->reason));
     name->reason = reason ? reason : REASON_SERVER_ERROR;
     name->message = arena_copy_text(reconcile->arena, error->text);
+}
+
+void native_show_removal(const struct publication_reconcile *reconcile,
+                         const struct native_claim *claim, struct published_name *name)
+{
+    const struct receipt *receipt = claim->receipt;
+    const struct error *failure = failure_of(reconcile, claim);
+    name->reason = REASON_NONE;
+    name->message = NULL;
+    if (receipt && claim->is_guarded && !claim->is_suspended &&
+        receipt->state == RECEIPT_SUSPENDED) {
+        name->reason = REASON_HELD;
+        name->message = "the guard against mass deletion keeps it, as many names went together "
+                        "while nobody looked: `signpost status` names the plan that asks";
+    } else if (failure) {
+        show_error(reconcile, failure, name);
+    }
 }
 
 static void show_holder(const struct publication_reconcile *reconcile,
@@ -395,13 +429,11 @@ bool native_show(const struct publication_reconcile *reconcile,
     }
     if (is_being_shared(reconcile, claim))
         return false;
-    const struct error *fault = fault_of(reconcile, claim);
+    const struct error *failure = failure_of(reconcile, claim);
     if (receipt->state == RECEIPT_LOST)
         show_holder(reconcile, receipt, name);
-    else if (receipt->attempts && !receipt->is_recalled)
-        show_error(reconcile, &receipt->error, name);
-    else if (fault)
-        show_error(reconcile, fault, name);
+    else if (failure)
+        show_error(reconcile, failure, name);
     else
         return false;
     return true;

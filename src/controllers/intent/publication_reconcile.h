@@ -118,6 +118,9 @@ bool native_claim_is_settled(const struct native_claim *claim);
 bool native_show(const struct publication_reconcile *reconcile,
                  const struct intent_endpoint *endpoint, const struct endpoint *set,
                  struct published_name *name);
+// Shows why a name is still there that such a claim removes, if that is known.
+void native_show_removal(const struct publication_reconcile *reconcile,
+                         const struct native_claim *claim, struct published_name *name);
 // Are the names known? While the cloud that they come from is not there, what stands stays.
 bool publication_is_known(const struct publication_reconcile *reconcile);
 // Is the endpoint to stand as a DNSEndpoint?

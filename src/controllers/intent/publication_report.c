@@ -68,7 +68,10 @@ static bool is_synced(const struct intent_endpoint *endpoint, const struct publi
 static void report_native(struct report *report, const struct intent_endpoint *endpoint,
                           const struct endpoint *set, struct published_name *name)
 {
-    if (native_show(report->reconcile, endpoint, set, name) && !report->failed.reason)
+    const struct native_claim *claim = publication_find_native(report->reconcile, endpoint, set);
+    if (name->state == NAME_REMOVING && claim && !claim->is_wanted)
+        native_show_removal(report->reconcile, claim, name);
+    else if (native_show(report->reconcile, endpoint, set, name) && !report->failed.reason)
         report->failed = *name;
 }
 
@@ -243,17 +246,6 @@ static bool is_listed(const struct report *report, const struct published_name *
     return false;
 }
 
-static void explain_removal(const struct native_claim *claim, struct published_name *name)
-{
-    bool is_kept = claim->is_guarded && !claim->is_suspended && claim->receipt &&
-                   claim->receipt->state == RECEIPT_SUSPENDED;
-    name->reason = is_kept ? REASON_HELD : REASON_NONE;
-    name->message = is_kept ? "the guard against mass deletion keeps it, as many names went "
-                              "together while nobody looked: `signpost status` names the plan "
-                              "that asks"
-                            : NULL;
-}
-
 // Names that are being removed from a server, and that no DNSEndpoint has any more.
 static void list_removed(struct report *report)
 {
@@ -266,7 +258,7 @@ static void list_removed(struct report *report)
         if (name.state != NAME_REMOVING)
             name.since_s = report->reconcile->in->now_ms / 1000;
         name.state = NAME_REMOVING;
-        explain_removal(claim, &name);
+        native_show_removal(report->reconcile, claim, &name);
         report->names[report->name_count++] = name;
     }
 }

@@ -8,8 +8,13 @@ bool owned_item_accept(struct item *item, struct arena *arena,
                        const struct rfc2136_session *session, struct error *err)
 {
     struct error cause;
-    if (!txt_registry_name(&session->registry, arena, text_of(session->zone), item->name,
-                           item->change->set.type, &item->txt_name, &cause))
+    bool has_name = txt_registry_name(&session->registry, arena, text_of(session->zone), item->name,
+                                      item->change->set.type, &item->txt_name, &cause);
+    if (!has_name && item->change->op == CHANGE_REMOVE) {
+        item_end_absent(item); // it was never made, as it could not be marked as ours
+        return true;
+    }
+    if (!has_name)
         return signed_exchange_spec_error(err, "INVALID_DOMAIN", "%s: %s", item_about(arena, item),
                                           cause.text);
     item->registry = &session->registry;

@@ -230,6 +230,17 @@ static void name_too_long_for_an_ownership_record_is_refused_before_sending(void
     assert_int_equal(bench->server.updates, 0);
 }
 
+static void names_that_no_ownership_record_can_have_are_gone_at_once(void **state)
+{
+    struct bench *bench = *state;
+    want(bench, &bench->writer, CHANGE_REMOVE, RECORD_A, "@", NULL);
+    run(bench);
+    assert_true(bench->writer.changes[0].outcome.is_done);
+    assert_true(bench->writer.changes[0].outcome.was_absent);
+    assert_null(bench->writer.changes[0].outcome.error);
+    assert_int_equal(bench->server.updates, 0);
+}
+
 // ---- removing and reading -----------------------------------------------------------------------
 
 static void removal_takes_the_ownership_record_along(void **state)
@@ -482,6 +493,7 @@ int main(void)
         TEST(data_need_a_name_without_cname),
         TEST(set_without_ownership_record_is_never_made),
         TEST(name_too_long_for_an_ownership_record_is_refused_before_sending),
+        TEST(names_that_no_ownership_record_can_have_are_gone_at_once),
         TEST(removal_takes_the_ownership_record_along),
         TEST(ownership_record_alone_is_removed),
         TEST(what_is_not_ours_is_left),
