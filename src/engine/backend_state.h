@@ -83,7 +83,7 @@ struct backend {
     bool is_ledger_degraded;      // it can be neither read nor written, and that was reported
     struct exchange *write_ahead; // waits for the ledger to be stored
     bool is_unread_reported;      // that strays stay, as objects that may claim them can't be read
-    size_t owned;                 // record sets of ours there, by the last listing
+    size_t owned;                 // record sets of ours there, by the last listing or by claims
     struct guard guard;
     bool is_guard_recalled;    // from the ledger
     bool are_claims_unjudged;  // claims that the guard may hold back may have come or gone

@@ -294,8 +294,7 @@ static void claim_step(struct engine *engine, const struct claim_at_name *all, s
     }
 }
 
-// What the guard holds back may remove nothing any more, as another claim took the name over, and
-// what it let go is gone some day.
+// A removal that the guard looked at has ended: another claim took the name over, or it is done.
 static void report_to_guard(const struct engine *engine, uint32_t id, const struct plan_step *step)
 {
     const struct claim *claim = &engine->claims[id];

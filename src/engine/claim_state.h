@@ -80,8 +80,6 @@ struct claim {
 _Static_assert(sizeof(struct claim) <= 72, "a claim grew");
 
 // claim.c
-// True if it is a removal that the guard of its backend has yet to let go.
-bool claim_is_held_back(struct engine *engine, const struct claim *claim);
 // Forgets its failures and ends its back-off.
 void claim_clear_failure(struct engine *engine, uint32_t id);
 // Makes its pending part, unless it has one. It is READY then, unless more is being done for it.
@@ -170,3 +168,7 @@ void claim_forget(struct engine *engine, uint32_t id);
 // receipt.c
 // The claim whose failures its receipt shows: itself, or its holder if it shares.
 const struct claim *claim_shown(const struct engine *engine, const struct claim *claim);
+
+// guarded_claims.c
+// True if it is a removal that the guard of its backend has yet to let go.
+bool claim_is_held_back(struct engine *engine, const struct claim *claim);

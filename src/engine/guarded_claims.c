@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "base/memory.h"
 #include "engine/backend_state.h"
 #include "engine/claim_state.h"
@@ -9,14 +7,14 @@
 // decided, and then are let go together or kept together. Where a provider lists what stands there,
 // the guard judges by that instead.
 
-// Does another claim want a record set there that cannot stand beside it?
-static bool is_in_way(struct engine *engine, const struct claim *claim)
+// Does another claim put something in its place, which cannot stand beside it?
+static bool is_replaced(struct engine *engine, const struct claim *claim)
 {
     for (uint32_t id = claim_first_of_name(engine, claim); id != NO_ID;
          id = engine->claims[id].next_of_name) {
         const struct claim *other = &engine->claims[id];
-        if (other->key != claim->key && other->intent == CLAIM_SET && !claim_is_forgotten(other) &&
-            plan_excludes(other->type, claim->type))
+        if (other->key != claim->key && other->intent == CLAIM_SET && !other->is_suspended &&
+            !claim_is_forgotten(other) && plan_excludes(other->type, claim->type))
             return true;
     }
     return false;
@@ -31,7 +29,7 @@ static bool takes_claims(const struct backend *backend)
 bool claim_is_held_back(struct engine *engine, const struct claim *claim)
 {
     if (!claim->is_guarded || claim->is_let_go || claim->intent != CLAIM_REMOVE ||
-        is_in_way(engine, claim))
+        is_replaced(engine, claim))
         return false;
     const struct backend *backend = claim_backend(engine, claim);
     return backend && takes_claims(backend) && engine_guard_can_ask(engine);
@@ -57,7 +55,7 @@ static bool is_at(const struct backend *backend, const struct claim *claim)
            claim_backend(backend->engine, claim) == backend;
 }
 
-// One that is known to be gone holds nothing up.
+// A claim whose record set is known to be gone waits for nobody.
 static bool waits(const struct backend *backend, const struct claim *claim)
 {
     return is_at(backend, claim) && claim_is_held_back(backend->engine, claim) &&
@@ -82,7 +80,7 @@ static bool is_owned(const struct backend *backend, const struct claim *claim)
     return is_at(backend, claim) && claim_may_stand(claim);
 }
 
-// Of what a person has approved.
+// Is it to remove what the guard holds back or a person has approved, and has not done so yet?
 static bool is_to_go(const struct backend *backend, const struct claim *claim)
 {
     return is_at(backend, claim) && claim->intent == CLAIM_REMOVE && claim->is_guarded &&
@@ -91,11 +89,10 @@ static bool is_to_go(const struct backend *backend, const struct claim *claim)
                        claim_subdomain(claim));
 }
 
-static bool has_any(const struct backend *backend,
-                    bool (*is_meant)(const struct backend *, const struct claim *))
+static bool is_any_to_go(const struct backend *backend)
 {
     for (uint32_t id = 0; id < backend->engine->claim_slots.end; id++)
-        if (is_meant(backend, &backend->engine->claims[id]))
+        if (is_to_go(backend, &backend->engine->claims[id]))
             return true;
     return false;
 }
@@ -142,15 +139,15 @@ static void judge_waiting(struct backend *backend)
             sets[count++] = set_of(arena, claim);
     }
     backend->owned = owned;
-    bool is_approved = guarded_is_approved(backend->guarded);
-    if (is_approved && !count && has_any(backend, is_to_go))
+    if (guarded_is_approved(backend->guarded) && !count && is_any_to_go(backend))
         return; // the approval stands until all that it names is gone
     if (count && guarded_count(backend->guarded)) { // though a part of it was put right
         engine_guard_keep(backend, sets, count);
         return;
     }
     if (engine_guard_judge(backend, sets, count)) {
-        engine_guard_count(backend, is_approved ? 0 : count);
+        if (!guarded_is_approved(backend->guarded))
+            engine_guard_count(backend, count);
         let_all_go(backend);
     }
 }
@@ -160,6 +157,8 @@ static void judge(struct backend *backend, bool is_any)
     backend->are_claims_unjudged = false;
     if (is_any)
         judge_waiting(backend);
+    if (!backend->view.is_judged)
+        input_wake_askers(backend);
     backend->view.is_judged = true;
 }
 
@@ -200,11 +199,8 @@ void engine_guard_judge_claims(struct engine *engine)
 void engine_guard_let_approved_go(struct backend *backend)
 {
     struct engine *engine = backend->engine;
-    for (uint32_t id = 0; id < engine->claim_slots.end; id++) {
-        const struct claim *claim = &engine->claims[id];
-        if (waits(backend, claim) && guarded_has(backend->guarded, claim_type(claim),
-                                                 claim_domain(claim), claim_subdomain(claim)))
+    for (uint32_t id = 0; id < engine->claim_slots.end; id++)
+        if (waits(backend, &engine->claims[id]) && is_to_go(backend, &engine->claims[id]))
             let_go(engine, id);
-    }
     engine_guard_mark(backend);
 }

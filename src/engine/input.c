@@ -393,15 +393,25 @@ void input_wake_backend(const struct backend *backend)
     input_wake_watchers(backend);
 }
 
+static void wake_watchers_of(const struct backend *backend, size_t c)
+{
+    struct controller_state *state = &backend->engine->controllers[c];
+    if (state->controller->backends)
+        join_wake(backend->engine, &state->backend_join, c,
+                  state->controller->backends->lookup_keys, backend->name);
+}
+
 void input_wake_watchers(const struct backend *backend)
 {
-    struct engine *engine = backend->engine;
-    for (size_t c = 0; c < engine->options.controller_count; c++) {
-        struct controller_state *state = &engine->controllers[c];
-        if (state->controller->backends)
-            join_wake(engine, &state->backend_join, c, state->controller->backends->lookup_keys,
-                      backend->name);
-    }
+    for (size_t c = 0; c < backend->engine->options.controller_count; c++)
+        wake_watchers_of(backend, c);
+}
+
+void input_wake_askers(const struct backend *backend)
+{
+    for (size_t c = 0; c < backend->engine->options.controller_count; c++)
+        if (backend->engine->controllers[c].controller->ask_approval)
+            wake_watchers_of(backend, c);
 }
 
 // ---- filling a snapshot -------------------------------------------------------------------------

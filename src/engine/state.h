@@ -436,6 +436,8 @@ void input_wake_identity(struct engine *engine, const struct object_ref_key *key
 void input_wake_backend(const struct backend *backend);
 // Wakes the keys whose backend inputs name the backend.
 void input_wake_watchers(const struct backend *backend);
+// Only those that ask people (ask_approval).
+void input_wake_askers(const struct backend *backend);
 // Fills in what the snapshot's subject reads as a key of controller number `at`.
 void input_fill(struct engine *engine, size_t at, struct snapshot *snapshot);
 // Why a kind that counts as synced may not be read, or NULL.

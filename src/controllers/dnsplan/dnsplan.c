@@ -6,8 +6,7 @@
 
 enum {
     EXPIRE_S = 24 * 3600,
-    YOUNGER_MAX = 5,  // then one that is over goes
-    JUDGED_MS = 5000, // nobody says when the guard has judged for the first time
+    YOUNGER_MAX = 5, // then one that is over goes
 };
 
 // ---- the object ---------------------------------------------------------------------------------
@@ -250,8 +249,6 @@ static void decide(const struct snapshot *snapshot, void *model, struct decision
     out->approval = approval_of(&reconcile);
     if (phase == DNSPLAN_PENDING)
         decision_wake_at(out, expires_ms(&reconcile));
-    if (!is_over(phase) && reconcile.backend && !reconcile.backend->is_judged)
-        decision_wake_at(out, snapshot->now_ms + JUDGED_MS);
     report_phase(&reconcile, phase, out);
 }
 
