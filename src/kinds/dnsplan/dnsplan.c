@@ -31,8 +31,6 @@ static unsigned find_word(const char *const *words, struct text word, unsigned f
 
 // ---- making -------------------------------------------------------------------------------------
 
-static const char name_octets[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
-
 // How much of the class's name stands in the object's: a cut one must not end in a dot or hyphen.
 static size_t class_kept(struct text class_name)
 {
@@ -43,19 +41,18 @@ static size_t class_kept(struct text class_name)
 }
 
 // Backends that are no classes may have names that objects cannot have ("shop/public").
-static bool is_object_name(struct text name)
+static void replace_octets(char *name)
 {
-    for (size_t i = 0; i < name.len; i++)
-        if (!memchr(name_octets, name.at[i], sizeof name_octets - 1))
-            return false;
-    return name.len <= CLASS_KEPT;
+    for (char *at = name; *at; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789.-", *at))
+            *at = '-';
 }
 
 void dnsplan_name_write(struct text class_name, struct text checksum, char out[DNSPLAN_NAME_MAX])
 {
     uint8_t digest[DIGEST_MAX];
     char digits[CLASS_DIGITS + 1];
-    if (is_object_name(class_name)) {
+    if (class_name.len <= CLASS_KEPT && kind_is_name(class_name)) {
         snprintf(out, DNSPLAN_NAME_MAX, "%.*s-%.*s", TEXT_ARGS(class_name), NAME_DIGITS,
                  checksum.at);
         return;
@@ -64,9 +61,7 @@ void dnsplan_name_write(struct text class_name, struct text checksum, char out[D
     hex_encode(digest, CLASS_DIGITS / 2, digits);
     snprintf(out, DNSPLAN_NAME_MAX, "%.*s-%s-%.*s", (int)class_kept(class_name), class_name.at,
              digits, NAME_DIGITS, checksum.at);
-    for (char *at = out; *at; at++)
-        if (!strchr(name_octets, *at))
-            *at = '-';
+    replace_octets(out);
 }
 
 static void add_texts(struct arena *arena, struct value *map, const char *key,
