@@ -9,7 +9,7 @@
 
 #define FILES_FOLDER "/etc/signpost"
 
-// What has the port in the container already; NULL: nothing.
+// Finds what has the port in the container already; NULL: nothing has it.
 static const char *find_port(const struct manifest *manifest, int64_t port, size_t before)
 {
     for (size_t i = 0; i < MANIFEST_PORT_COUNT; i++)

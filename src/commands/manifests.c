@@ -71,8 +71,8 @@ static const struct option section_rows[] = {
             "--zones-config the ConfigMap that holds it."},
     {.name = "service",
      .type = OPTION_FLAG,
-     .doc = "The Services of metrics and admission, and with --zones-config or --primary-listen "
-            "that of the hidden primary."},
+     .doc = "The Services of metrics and admission, with --zones-config or --primary-listen that "
+            "of the hidden primary, and those of other APIs that the controllers bring."},
     {.name = "webhook",
      .type = OPTION_FLAG,
      .doc = "The ValidatingWebhookConfiguration. Whoever leads fills its caBundle in."},

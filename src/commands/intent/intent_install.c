@@ -60,14 +60,15 @@ bool intent_install(const struct manifest *manifest, bool has_deployment, struct
                     struct error *err)
 {
     const char *given = find_given(manifest->invocation);
+    bool has_api = enabled_controllers_has(&manifest->controllers, &intent_controller);
     (void)has_deployment;
-    if (!enabled_controllers_has(&manifest->controllers, &intent_controller) && given)
+    if (!has_api && given)
         return error_set(err, FAULT_SPEC, "",
                          "--%s is of the REST API, which comes with the controller intent: name it "
                          "in --controllers",
                          given);
     put_arguments(manifest, out);
-    if (!enabled_controllers_has(&manifest->controllers, &intent_controller))
+    if (!has_api)
         return true;
     put_certificate(manifest, out);
     out->port_name = "intent";

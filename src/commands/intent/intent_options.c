@@ -8,7 +8,7 @@ enum { BODY_MIN = 1024, BODY_MAX = 16 * 1024 * 1024 };
 static const char *const auths[] = {"none", "gateway", "kubernetes", NULL};
 static const char *const projects[] = {"explicit", "implicit", NULL};
 
-// Those of `signpost run` alone come first, those of `signpost manifests` alone last.
+// Options that only `signpost run` has stand first, those that only `signpost manifests` has last.
 const struct option intent_options[INTENT_OPTION_COUNT] = {
     {.name = "intent-tls-cert",
      .type = OPTION_TEXT,

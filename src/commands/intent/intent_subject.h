@@ -36,10 +36,10 @@ struct intent_config {
 // From the options. Faults are the user's.
 bool intent_options_load(const struct invocation *invocation, bool is_cluster,
                          struct intent_config *out, struct error *err);
-// The same without the certificate, whose options only `signpost run` has.
+// Fills in all but the certificate, whose options `signpost manifests` does not have.
 bool intent_options_load_access(const struct invocation *invocation, bool is_cluster,
                                 struct intent_config *out, struct error *err);
-// What `signpost manifests` prints for the REST API (intent_install.c).
+// Adds what the REST API needs in a cluster to `signpost manifests` (intent_install.c).
 bool intent_install(const struct manifest *manifest, bool has_deployment, struct installation *out,
                     struct error *err);
 
