@@ -43,6 +43,21 @@ static void on_leading(void *context, bool is_leading)
     cluster->sink.leading(cluster->sink.context, is_leading);
 }
 
+// Who comes to lead acts on what it has seen: where a watch is down, another may have led and ended
+// what still stands in the cache.
+static bool sees_all(void *context)
+{
+    struct cluster *cluster = context;
+    bool all = true;
+    for (size_t i = 0; i < cluster->feed_count; i++) {
+        if (!watch_is_behind(cluster->feeds[i].watch))
+            continue;
+        watch_hurry(cluster->feeds[i].watch);
+        all = false;
+    }
+    return all;
+}
+
 static void on_fenced(void *context)
 {
     struct cluster *cluster = context;
@@ -504,7 +519,12 @@ static void open_lease(struct cluster *cluster, const struct cluster_options *op
         .namespaces = cluster->scope,
     };
     const struct lease_sink sink = {
-        .leading = on_leading, .fenced = on_fenced, .owner = on_owner, .context = cluster};
+        .leading = on_leading,
+        .fenced = on_fenced,
+        .owner = on_owner,
+        .may_take = sees_all,
+        .context = cluster,
+    };
     cluster->lease = lease_new(&lease, &sink);
 }
 

@@ -248,6 +248,17 @@ static void drive_release(struct lease *lease)
         lease_send(lease, lease->election.is_certain ? ERRAND_RELEASE : ERRAND_READ);
 }
 
+static bool may_write(struct lease *lease)
+{
+    bool may =
+        lease->is_leading || !lease->sink.may_take || lease->sink.may_take(lease->sink.context);
+    if (!may && !lease->has_held_back)
+        log_lease(lease, LOG_INFO, "the lease is not taken until all watches are up again",
+                  lease->rival);
+    lease->has_held_back = !may;
+    return may;
+}
+
 static void drive_election(struct lease *lease)
 {
     struct election_next next = election_next(&lease->election, lease_now(lease));
@@ -255,6 +266,8 @@ static void drive_election(struct lease *lease)
         wait_until(lease, next.at_ms);
     else if (next.step == ELECTION_READ)
         lease_send(lease, ERRAND_READ);
+    else if (!may_write(lease))
+        wait_until(lease, lease_now(lease) + lease->election.times.retry_ms);
     else if (lease_owner_settle(lease))
         lease_send(lease, ERRAND_WRITE);
 }

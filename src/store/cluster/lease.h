@@ -39,6 +39,9 @@ struct lease_sink {
     // The owner id is known (the first leader stores it in the Lease). Called once, before leading
     // (true). If it cannot be known, or is another one by now, err says so and no call follows.
     void (*owner)(void *context, const char *owner_id, const struct error *err);
+    // May a lease be taken that this process does not hold? Asked before each try; after a "no" the
+    // next one is a retry period later. NULL: always.
+    bool (*may_take)(void *context);
     void *context;
 };
 

@@ -767,6 +767,27 @@ static void a_standby_sends_no_write_however_many_wait(void **state)
     assert_int_equal(model_api_calls(bench->api, "patch", NULL), calls);
 }
 
+// What another leader has ended meanwhile would still stand in the cache.
+static void who_does_not_see_what_goes_on_does_not_come_to_lead(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_cluster_take_lease(bench->server);
+    pass(bench, 5 * SECOND);
+    assert_false(store_may_write(bench->store));
+    model_api_deny(bench->api, "watch", NOTES);
+    model_api_meet(bench->api, NOTES, STREAM_BREAKS);
+    remove_object(bench, &note_kind, "a");
+    model_cluster_free_lease(bench->server);
+    pass(bench, 5 * MINUTE);
+    assert_false(store_may_write(bench->store));
+    buffer_clear(&bench->reported);
+    model_api_allow_all(bench->api);
+    pass(bench, 10 * SECOND);
+    expect_reported(bench, "-a leading ");
+}
+
 // ---- the queue ----------------------------------------------------------------------------------
 
 static void a_full_queue_tells_when_there_is_room(void **state)
@@ -1208,6 +1229,7 @@ int main(void)
         TEST(a_write_is_told_to_wait_ten_times_at_most),
         TEST(a_fence_breaks_off_what_is_in_flight_and_what_waits),
         TEST(a_standby_sends_no_write_however_many_wait),
+        TEST(who_does_not_see_what_goes_on_does_not_come_to_lead),
         TEST(a_full_queue_tells_when_there_is_room),
         TEST(what_an_exchange_waits_for_goes_before_what_tells_of_one),
         TEST(what_waits_behind_has_a_turn_now_and_then),

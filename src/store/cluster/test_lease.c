@@ -54,6 +54,7 @@ struct process {
     struct api api;
     struct shadow shadows[TIMERS_MAX];
     bool is_stopped;
+    bool is_blind; // may not take the lease
     struct lease *lease;
     struct log *log;
     char holder[24];
@@ -391,6 +392,12 @@ struct setup {
     bool is_alone;
 };
 
+static bool may_take(void *context)
+{
+    const struct process *process = context;
+    return !process->is_blind;
+}
+
 static void process_start(struct process *process, struct server *server, const char *holder,
                           const struct setup *setup)
 {
@@ -415,7 +422,7 @@ static void process_start(struct process *process, struct server *server, const 
         .owner_id = setup ? setup->owner_id : NULL,
         .namespaces = setup && setup->namespaces ? setup->namespaces : "",
     };
-    const struct lease_sink reported = {on_leading, on_fenced, on_owner, process};
+    const struct lease_sink reported = {on_leading, on_fenced, on_owner, may_take, process};
     process->lease = lease_new(&options, &reported);
     lease_start(process->lease);
 }
@@ -531,6 +538,28 @@ static void a_release_is_taken_over_at_once(void **state)
     expect_holder(bench, "b_1");
     assert_int_equal(value_int_at(bench->server.lease, "spec.leaseTransitions", -1), 1);
     pass(bench, 60000);
+    expect_holder(bench, "b_1");
+}
+
+static void who_may_not_take_the_lease_waits_and_takes_it_later(void **state)
+{
+    struct bench *bench = *state;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 50);
+    process_start(&bench->b, &bench->server, "b_1", NULL);
+    pass(bench, 30000);
+    bench->a.is_blind = bench->b.is_blind = true;
+    pass(bench, 60000);
+    assert_true(bench->a.is_leading);
+    process_end(&bench->a);
+    pass(bench, 60000);
+    assert_false(bench->b.is_leading);
+    const char *said = strstr(bench->b.lines, "the lease is not taken until all watches are up");
+    assert_non_null(said);
+    assert_null(strchr(strchr(said, '\n') + 1, '\n'));
+    bench->b.is_blind = false;
+    pass(bench, 2100);
+    assert_true(bench->b.is_leading);
     expect_holder(bench, "b_1");
 }
 
@@ -1102,6 +1131,7 @@ int main(void)
         UNIT(a_renewal_is_one_write_each_retry_period),
         UNIT(the_second_stands_by_and_names_the_first),
         UNIT(a_release_is_taken_over_at_once),
+        UNIT(who_may_not_take_the_lease_waits_and_takes_it_later),
         UNIT(what_dies_is_followed_after_its_lease),
         UNIT(a_lease_that_is_deleted_is_made_again_by_its_holder),
         UNIT(what_others_write_into_the_lease_is_kept),

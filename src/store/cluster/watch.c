@@ -570,6 +570,20 @@ void watch_free(struct watch *watch)
     free(watch);
 }
 
+bool watch_is_behind(const struct watch *watch)
+{
+    bool waits = watch->phase == PHASE_DOWN && watch->failures;
+    bool is_left_unread = watch->options.is_dispensable && watch->is_lasting;
+    return watch->is_synced && (waits || watch->needs_pass) && !is_left_unread &&
+           !is_not_installed(watch);
+}
+
+void watch_hurry(struct watch *watch)
+{
+    if (watch->phase == PHASE_DOWN)
+        try_in(watch, 0);
+}
+
 struct text watch_position(const struct watch *watch)
 {
     return buffer_text(&watch->position);
