@@ -180,6 +180,6 @@ def test_one_held_write_can_refuse_all_others(own_cluster):
 
     def status():
         return account.api.ask("POST", target, config_map("default")).status
-    wait_until(lambda: status() == 429, "the write is held")
+    wait_until(lambda: status() == 429, "the write is held", 60)
     held.close()
     wait_until(lambda: status() in (201, 409), "writes are served again")

@@ -76,7 +76,7 @@ class Guarded:
         return [re.fullmatch(r"dnsplans\.\.(.*)\.yaml", path.name)[1] for path in files]
 
     def phases(self):
-        return [self.site.status(name, "DNSPlan").get("phase") for name in self.plan_names()]
+        return [self.site.status(name, "DNSPlan").get("phase", "") for name in self.plan_names()]
 
     def wait_phases(self, *phases):
         self.site.wait(lambda: self.phases() == list(phases),
