@@ -621,6 +621,7 @@ def test_a_record_in_use_moves_only_when_told(shop):
     assert "deployment-intent-groups store/v1/group" in refused.lines
     ttl = {**spec, "external-dns-parameters": {**other, "rfc2136-host": "192.0.2.53"}, "ttl": 5}
     assert shop.put(RECORDS, "public", ttl).status == 200
+    assert shop.put(RECORDS, "public", spec, "?move=yes").status == 400
     moved = shop.put(RECORDS, "public", spec, "?move=drain")
     assert moved.status == 200 and "absent while" in moved.headers["Warning"]
 

@@ -7,12 +7,29 @@ import harness
 from test_native_guard import Guarded
 
 
+class Own(Guarded):
+    """A publication at a server of its own, which may be stopped."""
+
+    def edit_record(self, edit):
+        path = self.site.folder / "record.yaml"
+        record, *others = yaml.safe_load_all(path.read_text())
+        edit(record)
+        self.site.write("record.yaml", yaml.safe_dump_all([record, *others]))
+
+    def annotate(self, name, value):
+        self.edit_record(lambda record: record["metadata"].setdefault("annotations", {}).update(
+            {f"{harness.GROUP}/{name}": value}))
+
+    def condition(self, type_):
+        rows = self.site.status("shop/record-0", "DNSUpdateRecord").get("conditions", [])
+        return next((row for row in rows if row["type"] == type_), {})
+
+
 @pytest.fixture
 def own(programs, tmp_path):
-    """A publication at a server of its own, which may be stopped."""
     (tmp_path / "knot").mkdir()
     server = harness.NAME_SERVERS["knot"](programs, tmp_path / "knot").start()
-    return Guarded(programs, tmp_path, server)
+    return Own(programs, tmp_path, server)
 
 
 def wait_state(made, state):
@@ -28,13 +45,40 @@ def test_names_that_a_server_away_keeps_say_why_and_may_be_abandoned(own):
     own.set_desired("Terminated")
     own.site.wait(lambda: [(row["state"], bool(row.get("message"))) for row in own.rows()] == [
         ("Removing", True)], "the name says why it is still there", 60)
-    path = own.site.folder / "record.yaml"
-    record, *others = yaml.safe_load_all(path.read_text())
-    record["metadata"]["annotations"] = {f"{harness.GROUP}/abandon-records": "true"}
-    own.site.write("record.yaml", yaml.safe_dump_all([record, *others]))
+    own.annotate("abandon-records", "true")
     wait_state(own, "Terminated")
     retained = own.site.status("shop/app-0", "DNSPublication")["retained"]
     assert f"{own.kept}.{own.server.zone}" in str(retained)
+
+
+def test_a_record_moves_away_from_a_server_that_is_gone(own, programs, tmp_path):
+    """Without consent nothing moves; drained is what can be; and people may say that it can't."""
+    own.publish(own.kept)
+    own.start("intent")
+    own.wait_settled(own.kept)
+    own.server.program.stop()
+    (tmp_path / "other").mkdir()
+    other = harness.NAME_SERVERS["knot"](programs, tmp_path / "other")
+    other.secret = own.server.secret
+    other.configure()
+    other.start()
+    own.edit_record(lambda record: record["spec"]["external-dns-parameters"].update(
+        {"rfc2136-port": other.port}))
+    own.site.wait(lambda: "abandon" in own.condition("Accepted")["message"],
+                  "it says what to do", 60)
+    own.annotate("move", "drain")
+    own.site.wait(lambda: [(row["state"], bool(row.get("message"))) for row in own.rows()] == [
+        ("Removing", True)], "the name says why it is still there", 60)
+    assert not other.ask(own.kept, "A")
+    own.annotate("move", "abandon")
+    own.site.wait(lambda: other.ask(own.kept, "A"), "the name is at the new place", 60)
+    own.site.wait(lambda: not own.condition("Moving"), "it has moved", 60)
+    # Later ends are no move: they wait for the server.
+    other.program.stop()
+    own.set_desired("Terminated")
+    own.site.wait(lambda: [row["state"] for row in own.rows()] == ["Removing"],
+                  "the new place is drained", 60)
+    assert harness.holds(lambda: own.rows(), 2)
 
 
 def test_a_name_that_was_never_taken_is_gone_at_once(own):

@@ -54,8 +54,8 @@ static void retain_names(struct drain *drain, const char *why)
 static void let_stay(struct drain *drain)
 {
     retain_names(drain,
-                 "nobody is there who would remove them, and the annotation " ABANDON_ANNOTATION
-                 " lets them stay");
+                 "nobody is there who would remove them, and an annotation of the record lets them "
+                 "stay");
 }
 
 // Ends the drain when name servers agree with whoever says that the names are removed.

@@ -118,6 +118,8 @@ static void decode_records(struct publication_reconcile *reconcile)
         update_record_put_in_force(reconcile->arena, spec);
         update_record_status_unpack(object_spec(record->object), object_managed(record->object),
                                     status);
+        spec->may_abandon |=
+            spec->may_abandon_move && has_condition(status, "Moving", CONDITION_TRUE);
         record->spec = spec;
         record->status = status;
     }

@@ -164,7 +164,8 @@ static void check_place(struct update_record_reconcile *reconcile, bool is_pinne
             arena_printf(
                 reconcile->arena,
                 "the records of %s would move to another place: take the change "
-                "back, or let them be drained first by the annotation " MOVE_ANNOTATION ": drain",
+                "back, or let them be drained first by the annotation " MOVE_ANNOTATION
+                ": drain (abandon, where the old place does not remove them and they may stay)",
                 reconcile->view.user_count ? list_users(reconcile) : "DNSEndpoints that stand"));
 }
 

@@ -290,15 +290,16 @@ static bool check_move(struct item_change *change)
         call->faults.count = 0;
         return true;
     }
-    if (call->route.may_move) {
+    if (call->route.move) {
         call->faults.count = 0;
         value_put_text(call->arena, change->built.next, "metadata.annotations[" DNS_GROUP "/move]",
-                       "drain");
+                       call->route.move);
         body_faults_warn(&call->faults, "names are absent while the record moves");
         return true;
     }
     call_answer_text(call, 409,
-                     "PinnedChange: names stand at the old place; repeat it with ?move=drain",
+                     "PinnedChange: names stand at the old place; repeat it with ?move=drain, or "
+                     "with ?move=abandon where the old place does not remove them",
                      &lines);
     return false;
 }

@@ -183,19 +183,41 @@ static const struct {
     const struct resource *of; // NULL: of all
     const char *name;
     const char *type;
-    const char *choice; // the one value; NULL: any
+    const char *choices[3]; // none: any
     const char *text;
 } parameters[] = {
-    {"get", ROUTE_LIST, NULL, "limit", "integer", NULL,
+    {"get",
+     ROUTE_LIST,
+     NULL,
+     "limit",
+     "integer",
+     {NULL},
      "1 to 1000: so many items, and a Link to the next ones."},
-    {"get", ROUTE_LIST, NULL, "continue", "string", NULL, "Items behind the one of that name."},
-    {"get", ROUTE_ITEM, &resources[RESOURCE_CLUSTER_PAIRS], "key", "string", NULL,
+    {"get", ROUTE_LIST, NULL, "continue", "string", {NULL}, "Items behind the one of that name."},
+    {"get",
+     ROUTE_ITEM,
+     &resources[RESOURCE_CLUSTER_PAIRS],
+     "key",
+     "string",
+     {NULL},
      "The value of that key alone."},
-    {"put", ROUTE_ITEM, &resources[RESOURCE_RECORD], "move", "string", "drain",
-     "Names may be absent while the record moves to another place."},
-    {"post", ROUTE_LIST, NULL, "strict", "boolean", NULL, "What it names must be there."},
-    {"put", ROUTE_ITEM, NULL, "strict", "boolean", NULL, "What it names must be there."},
-    {"post put delete", ROUTE_OPENAPI, NULL, "dryRun", "string", "All",
+    {"put",
+     ROUTE_ITEM,
+     &resources[RESOURCE_RECORD],
+     "move",
+     "string",
+     {"drain", "abandon"},
+     "Names may be absent while the record moves to another place; \"abandon\": they may stay at "
+     "the "
+     "old one, where it does not remove them."},
+    {"post", ROUTE_LIST, NULL, "strict", "boolean", {NULL}, "What it names must be there."},
+    {"put", ROUTE_ITEM, NULL, "strict", "boolean", {NULL}, "What it names must be there."},
+    {"post put delete",
+     ROUTE_OPENAPI,
+     NULL,
+     "dryRun",
+     "string",
+     {"All"},
      "Nothing is stored, and the answer is 200 with every object that would be written."},
 };
 
@@ -244,9 +266,8 @@ static void put_query(struct arena *arena, struct value *operation, const struct
         put_text(arena, parameter, "name", parameters[i].name);
         put_text(arena, parameter, "in", "query");
         put_text(arena, parameter, "description", parameters[i].text);
-        if (parameters[i].choice)
-            value_put_texts(arena, schema, "enum",
-                            (const char *const[]){parameters[i].choice, NULL});
+        if (parameters[i].choices[0])
+            value_put_texts(arena, schema, "enum", parameters[i].choices);
         value_set(parameter, TEXT("schema"), schema);
         value_append(list, parameter);
     }

@@ -236,10 +236,12 @@ static bool take_parameter(struct text name, struct text value, struct route *ou
         return refuse_target(err, 400, "dryRun: All is the one value");
     else if (text_is(name, "dryRun"))
         out->is_dry_run = true;
-    else if (text_is(name, "move") && !text_is(value, "drain"))
-        return refuse_target(err, 400, "move: drain is the one value");
+    else if (text_is(name, "move") && text_is(value, "drain"))
+        out->move = "drain";
+    else if (text_is(name, "move") && text_is(value, "abandon"))
+        out->move = "abandon";
     else if (text_is(name, "move"))
-        out->may_move = true;
+        return refuse_target(err, 400, "move: drain and abandon are the values");
     return true;
 }
 

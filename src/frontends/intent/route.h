@@ -47,7 +47,7 @@ struct route {
     struct text key;
     bool is_strict;
     bool is_dry_run;
-    bool may_move; // move=drain
+    const char *move; // "drain" or "abandon"; NULL: it may not
 };
 // False with status 400 (a path or query that is none) or 404 (no such path). Texts are the
 // arena's.

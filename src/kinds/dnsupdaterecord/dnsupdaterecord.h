@@ -19,8 +19,8 @@ extern const struct kind dnsupdaterecord_kind;
 // Signpost writes this annotation before the first Deployment: it keeps what must stay the same
 // though spec.version changes.
 #define PINNED_ANNOTATION DNS_GROUP "/pinned"
-// People set these two: "drain" lets the records move to another place; "true" lets them stay
-// behind where they cannot be drained.
+// People set these two: "drain" lets the records move to another place, and "abandon" does so where
+// the old one does not remove them; "true" lets them stay behind where they cannot be drained.
 #define MOVE_ANNOTATION DNS_GROUP "/move"
 #define ABANDON_ANNOTATION DNS_GROUP "/abandon-records"
 
@@ -84,6 +84,7 @@ struct update_record {
     const struct value *image_pull_secrets;
     const struct value *account_annotations;
     bool may_move;
+    bool may_abandon_move; // what stands at the old place, while the record moves
     bool may_abandon;
     bool has_broken_pin; // the annotation is there and cannot be read
     bool has_pinned;

@@ -192,7 +192,9 @@ static void take_annotations(struct arena *arena, const struct value *object,
 {
     const struct value *all = value_at(object, "metadata.annotations", NULL);
     const struct value *pinned = value_find(all, PINNED_ANNOTATION);
-    out->may_move = text_is(value_text(value_find(all, MOVE_ANNOTATION)), "drain");
+    struct text move = value_text(value_find(all, MOVE_ANNOTATION));
+    out->may_abandon_move = text_is(move, "abandon");
+    out->may_move = out->may_abandon_move || text_is(move, "drain");
     out->may_abandon = text_is(value_text(value_find(all, ABANDON_ANNOTATION)), "true");
     out->has_pinned = pinned && external_dns_pinned_read(arena, value_text(pinned), &out->pinned);
     out->has_broken_pin = pinned && !out->has_pinned;
