@@ -176,6 +176,9 @@ static const struct {
     {"get post put delete", "503", "The store is away: try again after Retry-After."},
 };
 
+static const char *const moves[] = {"drain", "abandon", NULL};
+static const char *const dry_runs[] = {"All", NULL};
+
 // In queries. ROUTE_OPENAPI: of all paths.
 static const struct {
     const char *methods;
@@ -183,41 +186,20 @@ static const struct {
     const struct resource *of; // NULL: of all
     const char *name;
     const char *type;
-    const char *choices[3]; // none: any
+    const char *const *choices; // NULL: any
     const char *text;
 } parameters[] = {
-    {"get",
-     ROUTE_LIST,
-     NULL,
-     "limit",
-     "integer",
-     {NULL},
+    {"get", ROUTE_LIST, NULL, "limit", "integer", NULL,
      "1 to 1000: so many items, and a Link to the next ones."},
-    {"get", ROUTE_LIST, NULL, "continue", "string", {NULL}, "Items behind the one of that name."},
-    {"get",
-     ROUTE_ITEM,
-     &resources[RESOURCE_CLUSTER_PAIRS],
-     "key",
-     "string",
-     {NULL},
+    {"get", ROUTE_LIST, NULL, "continue", "string", NULL, "Items behind the one of that name."},
+    {"get", ROUTE_ITEM, &resources[RESOURCE_CLUSTER_PAIRS], "key", "string", NULL,
      "The value of that key alone."},
-    {"put",
-     ROUTE_ITEM,
-     &resources[RESOURCE_RECORD],
-     "move",
-     "string",
-     {"drain", "abandon"},
-     "Names may be absent while the record moves to another place; \"abandon\": they may stay at "
-     "the "
-     "old one, where it does not remove them."},
-    {"post", ROUTE_LIST, NULL, "strict", "boolean", {NULL}, "What it names must be there."},
-    {"put", ROUTE_ITEM, NULL, "strict", "boolean", {NULL}, "What it names must be there."},
-    {"post put delete",
-     ROUTE_OPENAPI,
-     NULL,
-     "dryRun",
-     "string",
-     {"All"},
+    {"put", ROUTE_ITEM, &resources[RESOURCE_RECORD], "move", "string", moves,
+     "Names may be absent while the record moves to another place. \"abandon\": what the old place "
+     "does not remove stays there."},
+    {"post", ROUTE_LIST, NULL, "strict", "boolean", NULL, "What it names must be there."},
+    {"put", ROUTE_ITEM, NULL, "strict", "boolean", NULL, "What it names must be there."},
+    {"post put delete", ROUTE_OPENAPI, NULL, "dryRun", "string", dry_runs,
      "Nothing is stored, and the answer is 200 with every object that would be written."},
 };
 
@@ -266,7 +248,7 @@ static void put_query(struct arena *arena, struct value *operation, const struct
         put_text(arena, parameter, "name", parameters[i].name);
         put_text(arena, parameter, "in", "query");
         put_text(arena, parameter, "description", parameters[i].text);
-        if (parameters[i].choices[0])
+        if (parameters[i].choices)
             value_put_texts(arena, schema, "enum", parameters[i].choices);
         value_set(parameter, TEXT("schema"), schema);
         value_append(list, parameter);
