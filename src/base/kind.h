@@ -181,8 +181,9 @@ struct kind {
     // A field of the status that is large and changes only with others: a status that differs in it
     // alone counts as the same. Or NULL.
     const char *bulk_status;
-    // The conditions that an object must have to be right, such as "Accepted=True"; `signpost
-    // status` shows the first that it does not have. NULL-terminated; NULL: "Ready=True".
+    // The conditions that an object must have to be right, such as "Accepted=True", or that it must
+    // not have, such as "Synced!=False"; `signpost status` shows the first that is otherwise.
+    // NULL-terminated; NULL: "Ready=True".
     const char *const *right_when;
     // Cluster-scoped: the ClusterRoles for people (view, edit, admin) that let them read its
     // objects and change them, or approve those that we make (`edited`); NULL: none does. A

@@ -110,8 +110,12 @@ static const struct value *find_reporting(const struct kind *kind, const struct 
         struct text type;
         struct text status = text_of(wanted[i]);
         text_cut(&status, '=', &type);
-        found = find_condition(tree, type);
-        *is_right = found && text_equal(value_text_at(found, "status"), status);
+        bool is_barred = text_ends(type, "!");
+        type.len -= is_barred;
+        const struct value *here = find_condition(tree, type);
+        bool has_status = here && text_equal(value_text_at(here, "status"), status);
+        *is_right = has_status != is_barred;
+        found = is_barred && *is_right ? found : here;
     }
     return found;
 }

@@ -25,6 +25,11 @@ class Own(Guarded):
         return next((row for row in rows if row["type"] == type_), {})
 
 
+    def wait_condition(self, type_, status):
+        self.site.wait(lambda: self.condition(type_).get("status") == status,
+                       f"{type_} is {status}", 60)
+
+
 @pytest.fixture
 def own(programs, tmp_path):
     (tmp_path / "knot").mkdir()
@@ -45,6 +50,14 @@ def test_names_that_a_server_away_keeps_say_why_and_may_be_abandoned(own):
     own.set_desired("Terminated")
     own.site.wait(lambda: [(row["state"], bool(row.get("message"))) for row in own.rows()] == [
         ("Removing", True)], "the name says why it is still there", 60)
+    own.wait_condition("Synced", "False")
+    assert own.kept in own.condition("Synced")["message"]
+    code, out, _ = harness.run("status", "--dir", own.site.folder)
+    row = next(line for line in out.splitlines() if "record-0" in line)
+    assert code == 1 and "SyncFailing" in row, out
+    lines = [line for line in own.site.program.lines() if line["level"] == "WARN"]
+    assert [line["record"] for line in lines if line.get("reason") == "SyncFailing"] == [
+        "shop/record-0"], lines
     own.annotate("abandon-records", "true")
     wait_state(own, "Terminated")
     retained = own.site.status("shop/app-0", "DNSPublication")["retained"]

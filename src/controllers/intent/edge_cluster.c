@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "controllers/intent/events.def"
+#include "controllers/intent/report_line.h"
 #include "kinds/edgecluster/edgecluster_kind.h"
 #include "kinds/group.h"
 #include "kinds/secret/secret_kind.h"
@@ -169,15 +170,9 @@ static void note_change(struct edge_reconcile *reconcile, const struct edge_repo
         return;
     decision_add_event(out, !is_well, is_well ? EVENT_CLUSTER_REACHABLE : EVENT_CLUSTER_UNREACHABLE,
                        report->message);
-    struct log_attr *attrs = arena_new_array(reconcile->arena, struct log_attr, 4);
-    attrs[0] = LOG_SLICE("cluster", reconcile->in->name);
-    attrs[1] = LOG_TEXT("reason", reason_name(report->reason));
-    attrs[2] = LOG_TEXT("message", report->message);
-    attrs[3] = LOG_END;
-    out->lines[out->line_count++] = (struct decision_line){
-        .level = is_well ? LOG_INFO : LOG_WARN,
-        .message = is_well ? "cluster is reachable" : "cluster is not reachable",
-        .attrs = attrs};
+    report_line_add(reconcile->in, out, is_well ? LOG_INFO : LOG_WARN,
+                    is_well ? "cluster is reachable" : "cluster is not reachable", "cluster",
+                    report->reason, report->message);
 }
 
 // ---- the decision -------------------------------------------------------------------------------

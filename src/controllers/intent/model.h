@@ -75,7 +75,7 @@ struct record_user {
     size_t names;
     bool is_written;  // names of it may stand at the record's provider
     bool is_draining; // its names go, and that is not proven yet
-    bool is_awaited;  // external-dns has yet to carry out names of it
+    bool is_awaited;  // names of it have yet to be carried out
     bool is_carried;  // somebody may have carried some to the provider
     // "shop.example.org: " and why that name of a native record is not carried out; NULL: all names
     // are. Borrowed.

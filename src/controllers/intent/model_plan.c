@@ -106,20 +106,23 @@ static bool is_awaited(const struct dnspublication_status *status, const char *s
 {
     for (size_t i = 0; i < status->name_count; i++)
         if (text_is(status->names[i].record, shown) &&
-            (status->names[i].state == NAME_WRITTEN || status->names[i].state == NAME_READ))
+            (status->names[i].state == NAME_WRITTEN || status->names[i].state == NAME_READ ||
+             status->names[i].state == NAME_REMOVING))
             return true;
     return false;
 }
 
-// A name that is written, and of which the server or our backend says why no more comes of it.
+// A name that is written, or goes, and of which the server or our backend says why no more comes of
+// it. What the guard holds waits for people.
 static bool is_failing(const struct published_name *name)
 {
     static const enum reason warnings[] = {REASON_MIXED_TARGETS, REASON_PRIVATE_TARGET,
-                                           REASON_ALIAS_WITH_TEXT, REASON_INVALID_TARGET};
+                                           REASON_ALIAS_WITH_TEXT, REASON_INVALID_TARGET,
+                                           REASON_HELD};
     for (size_t i = 0; i < COUNT_OF(warnings); i++)
         if (name->reason == warnings[i])
             return false;
-    return name->state == NAME_WRITTEN && name->reason;
+    return (name->state == NAME_WRITTEN || name->state == NAME_REMOVING) && name->reason;
 }
 
 static char *find_failure(const struct dnspublication_status *status, const char *shown)

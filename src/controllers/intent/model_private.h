@@ -19,7 +19,7 @@ struct used_record {
     bool is_listed;
     bool is_written;  // names of it may stand at the record's provider
     bool is_draining; // its names go, and that is not proven yet
-    bool is_awaited;  // external-dns has yet to carry out names of it
+    bool is_awaited;  // names of it have yet to be carried out
     bool is_carried;  // somebody may have carried some to the provider
     char *failure; // why a native name is not carried out, with the name before it; NULL: all are
 };

@@ -2,6 +2,7 @@
 
 #include "controllers/intent/events.def"
 #include "controllers/intent/publication_reconcile.h"
+#include "controllers/intent/report_line.h"
 #include "kinds/namespace/namespace_kind.h"
 
 // What people are told of a publication: each name's state, the conditions, the state of the whole.
@@ -606,12 +607,18 @@ static void send_event(struct publication_reconcile *reconcile, bool is_warning,
             model_find(reader, &namespace_kind, (struct text){"", 0}, namespace_);
 }
 
-static void add_event(struct report *report, const char *type, bool is_warning, const char *event)
+// `warning` NULL: it is none.
+static void add_event(struct report *report, const char *type, const char *warning,
+                      const char *event)
 {
     const struct condition *now = conditions_find(&report->status.conditions, type);
     const struct condition *before = conditions_find(&report->reconcile->before.conditions, type);
-    if (now && (!before || before->reason != now->reason))
-        send_event(report->reconcile, is_warning, event, now->message);
+    if (!now || (before && before->reason == now->reason))
+        return;
+    send_event(report->reconcile, warning, event, now->message);
+    if (warning)
+        report_line_add(report->reconcile->in, report->reconcile->out, LOG_WARN, warning,
+                        "publication", now->reason, now->message);
 }
 
 static void add_events(struct report *report)
@@ -620,13 +627,13 @@ static void add_events(struct report *report)
     bool is_published =
         conditions_find(&report->status.conditions, "Published")->status == CONDITION_TRUE;
     if (is_published)
-        add_event(report, "Published", false, EVENT_NAMES_PUBLISHED);
+        add_event(report, "Published", NULL, EVENT_NAMES_PUBLISHED);
     else if (report->first_faulty || report->reconcile->in->refused)
-        add_event(report, "Published", true, EVENT_NAMES_NOT_PUBLISHED);
+        add_event(report, "Published", "names are not published", EVENT_NAMES_NOT_PUBLISHED);
     if (drained && drained->status == CONDITION_TRUE)
-        add_event(report, "Drained", false, EVENT_NAMES_DRAINED);
+        add_event(report, "Drained", NULL, EVENT_NAMES_DRAINED);
     else if (drained && drained->reason != REASON_DRAINING)
-        add_event(report, "Drained", true, EVENT_NAMES_NOT_DRAINED);
+        add_event(report, "Drained", "names are not drained", EVENT_NAMES_NOT_DRAINED);
 }
 
 static void list_records(struct report *report)

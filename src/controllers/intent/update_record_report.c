@@ -1,3 +1,4 @@
+#include "controllers/intent/report_line.h"
 #include "controllers/intent/update_record_reconcile.h"
 
 #include "kinds/pod_spec.h"
@@ -145,7 +146,7 @@ static void report_native(struct report *report)
     const char *failure = NULL;
     bool is_awaited = false;
     for (size_t i = 0; i < view->user_count; i++) {
-        is_awaited |= view->users[i].is_awaited;
+        is_awaited |= view->users[i].is_awaited || view->users[i].is_draining;
         failure = failure ? failure : view->users[i].failure;
     }
     if (failure)
@@ -292,25 +293,31 @@ static bool is_new(const struct report *report, const struct condition *now)
     return !before || before->reason != now->reason || before->status != now->status;
 }
 
-static void add_event(struct report *report, const char *type, const char *event)
+static void add_event(struct report *report, const char *type, const char *event, const char *line)
 {
     const struct condition *now = conditions_find(&report->status.conditions, type);
-    if (now && now->status == CONDITION_FALSE && now->reason != REASON_PROGRESSING &&
-        now->reason != REASON_SOURCE_LAGGING && is_new(report, now))
-        decision_add_event(report->reconcile->out, true, event,
-                           arena_printf(report->reconcile->arena, "%s: %s",
-                                        reason_name(now->reason), now->message));
+    if (!now || now->status != CONDITION_FALSE || now->reason == REASON_PROGRESSING ||
+        now->reason == REASON_SOURCE_LAGGING || !is_new(report, now))
+        return;
+    decision_add_event(
+        report->reconcile->out, true, event,
+        arena_printf(report->reconcile->arena, "%s: %s", reason_name(now->reason), now->message));
+    report_line_add(report->reconcile->in, report->reconcile->out, LOG_WARN, line, "record",
+                    now->reason, now->message);
 }
 
 static void add_events(struct report *report)
 {
     const struct condition *available =
         conditions_find(&report->status.conditions, "DeploymentAvailable");
-    add_event(report, "Accepted", EVENT_RECORD_REFUSED);
-    add_event(report, "CredentialsReady", EVENT_RECORD_NOT_READY);
-    add_event(report, "DeploymentAvailable", EVENT_RECORD_NOT_READY);
-    add_event(report, "Synced", EVENT_RECORD_NOT_READY);
-    add_event(report, "Draining", EVENT_RECORD_IN_USE);
+    add_event(report, "Accepted", EVENT_RECORD_REFUSED, "the record is refused");
+    add_event(report, "CredentialsReady", EVENT_RECORD_NOT_READY,
+              "the record lacks its credentials");
+    add_event(report, "DeploymentAvailable", EVENT_RECORD_NOT_READY,
+              "the external-dns of the record does not run");
+    add_event(report, "Synced", EVENT_RECORD_NOT_READY,
+              "the provider of the record does not have what is published");
+    add_event(report, "Draining", EVENT_RECORD_IN_USE, "the record is deleted and in use");
     if (available->reason == REASON_AVAILABLE && is_new(report, available))
         decision_add_event(report->reconcile->out, false, EVENT_RECORD_READY, available->message);
 }

@@ -21,7 +21,7 @@ static const char *const effects[] = {"", "NoSchedule", "PreferNoSchedule", "NoE
 static const char *const short_names[] = {"dur", NULL};
 static const char *const categories[] = {"signpost", NULL};
 static const char *const annotations[] = {"name", "pinned", "move", "abandon-records", NULL};
-static const char *const right_when[] = {"Accepted=True", "CredentialsReady=True",
+static const char *const right_when[] = {"Accepted=True", "CredentialsReady=True", "Synced!=False",
                                          "DeploymentAvailable=True", NULL};
 
 // A value of several types has no type in the schema; of all of them `validate` judges the content.
