@@ -297,8 +297,8 @@ static const struct kind_column columns[] = {
 
 static void write_summary(const struct value *object, struct buffer *out)
 {
-    buffer_printf(out, "%lld names of %.*s/%.*s",
-                  (long long)value_int_at(object, "status.namesTotal", 0),
+    int64_t count = value_int_at(object, "status.namesTotal", 0);
+    buffer_printf(out, "%lld name%s of %.*s/%.*s", (long long)count, count == 1 ? "" : "s",
                   TEXT_ARGS(value_text_at(object, "spec.compositeApp")),
                   TEXT_ARGS(value_text_at(object, "spec.version")));
 }

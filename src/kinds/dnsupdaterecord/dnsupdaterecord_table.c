@@ -326,8 +326,9 @@ static const struct kind_column columns[] = {
 
 static void write_summary(const struct value *object, struct buffer *out)
 {
-    buffer_printf(out, "%.*s, %lld names", TEXT_ARGS(value_text_at(object, "spec.provider")),
-                  (long long)value_int_at(object, "status.endpoints", 0));
+    int64_t count = value_int_at(object, "status.endpoints", 0);
+    buffer_printf(out, "%.*s, %lld name%s", TEXT_ARGS(value_text_at(object, "spec.provider")),
+                  (long long)count, count == 1 ? "" : "s");
 }
 
 const struct kind dnsupdaterecord_kind = {
