@@ -95,3 +95,28 @@ def test_a_cluster_may_come_in_parts(api):  # noqa: F811
              for path in (CLUSTERS, CLOUDS)}
     assert kinds == {CLUSTERS: {"application/json", "multipart/form-data"},
                      CLOUDS: {"application/json"}}
+
+
+def undescribed(schema, value, path=""):
+    """Paths of members that the schema does not name, and of values that it does not allow."""
+    if isinstance(value, list):
+        return [fault for item in value for fault in undescribed(schema["items"], item, path)]
+    if not isinstance(value, dict):
+        return [path] if value not in schema.get("enum", [value]) else []
+    own, more = schema.get("properties", {}), schema.get("additionalProperties")
+    return [fault for key, item in value.items()
+            for fault in (undescribed(own.get(key) or more, item, f"{path}.{key}")
+                          if key in own or more else [f"{path}.{key}"])]
+
+
+def test_the_status_is_in_the_description(shop):  # noqa: F811
+    document = shop.get("/v2/openapi.json").json
+    path = f"{GROUP}/group/status"
+    answer = operation(document, "GET", path)["responses"]["200"]["content"]["application/json"]
+    schema = document["components"]["schemas"][answer["schema"]["$ref"].rpartition("/")[2]]
+    assert undescribed(schema, shop.get(path).json) == []
+    shop.ask("POST", f"{GROUP}/group/instantiate")
+    shop.site.wait(lambda: shop.get(path).json["status"].get("names"), "a name is listed", 30)
+    assert undescribed(schema, shop.get(path).json) == []
+    assert undescribed(schema, {"status": {"names": [{"nam": ""}], "state": "Other"}}) == [
+        ".status.names.nam", ".status.state"]

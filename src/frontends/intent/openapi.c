@@ -155,6 +155,23 @@ static struct value *body_schema(struct arena *arena, const struct resource *res
     return schema;
 }
 
+// What `/status` answers.
+static struct value *status_schema(struct arena *arena, const struct kind *kind)
+{
+    struct value *schema = schema_of_type(arena, "object");
+    struct value *properties = put_map(arena, schema, "properties");
+    struct value *metadata = schema_of_type(arena, "object");
+    put_metadata_text(arena, put_map(arena, metadata, "properties"), "name", EMCO_NAME_MAX);
+    value_set(properties, TEXT("metadata"), metadata);
+    value_set(properties, TEXT("status"), schema_at(arena, kind, kind_find_field(kind, "status")));
+    return schema;
+}
+
+static const char *status_schema_name(struct arena *arena, const struct resource *resource)
+{
+    return arena_printf(arena, "%s-status", resource->route);
+}
+
 // ---- paths --------------------------------------------------------------------------------------
 
 static const struct {
@@ -302,11 +319,13 @@ static void put_operation(struct arena *arena, struct value *path, const struct 
                        : action >= ROUTE_APPROVE && !is_get ? "202"
                                                             : "200";
     const char *verb = lower_case(arena, method);
+    const char *schema = shows_item               ? resource->route
+                         : action == ROUTE_STATUS ? status_schema_name(arena, resource)
+                                                  : NULL;
     struct value *operation = put_map(arena, path, verb);
     put_text(arena, operation, "summary", resource->doc);
     struct value *answers = put_map(arena, operation, "responses");
-    put_answer(arena, answers, code, "Done.", shows_item ? resource->route : NULL,
-               action == ROUTE_LIST && is_get);
+    put_answer(arena, answers, code, "Done.", schema, action == ROUTE_LIST && is_get);
     put_other_answers(arena, answers, verb, shows_item ? resource->route : NULL);
     put_query(arena, operation, resource, action, verb);
     if (has_body)
@@ -366,6 +385,9 @@ struct value *openapi_document(struct arena *arena)
         for (enum route_action action = ROUTE_LIST; action < ROUTE_OPENAPI; action++)
             put_path(arena, paths, id, action);
         value_set(schemas, text_of(resources[id].route), body_schema(arena, &resources[id]));
+        if (route_takes(id, ROUTE_STATUS))
+            value_set(schemas, text_of(status_schema_name(arena, &resources[id])),
+                      status_schema(arena, resources[id].kind));
     }
     return document;
 }
