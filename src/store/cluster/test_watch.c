@@ -1043,6 +1043,88 @@ static void a_quiet_watch_wakes_nobody(void **state)
     assert_int_equal(virtual_loop_timer_count(bench.world.loop), 1);
 }
 
+// ---- behind -------------------------------------------------------------------------------------
+
+static void who_opens_again_is_behind_until_the_server_has_accepted_it(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    assert_false(watch_is_behind(bench.watch));
+    cut(&bench);
+    expect_none(&bench);
+    assert_true(watch_is_behind(bench.watch));
+    watch_hurry(bench.watch);
+    expect_call(&bench, AT_WATCH "20" SHORTEST);
+    assert_true(watch_is_behind(bench.watch));
+    pass_ms(&bench, 10000); // connecting takes as long
+    cut(&bench);
+    expect_none(&bench);
+    watch_hurry(bench.watch);
+    expect_call(&bench, AT_WATCH "20" SHORTEST);
+    say(&bench, EVENT("DELETED", "a", "21"));
+    assert_false(watch_is_behind(bench.watch));
+}
+
+static void a_quiet_watch_is_not_behind_once_no_refusal_came(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    cut(&bench);
+    watch_hurry(bench.watch);
+    expect_call(&bench, AT_WATCH "20" SHORTEST);
+    pass_ms(&bench, 24000);
+    assert_true(watch_is_behind(bench.watch));
+    pass_ms(&bench, 1000);
+    assert_false(watch_is_behind(bench.watch));
+}
+
+static void who_lists_again_is_behind_until_all_is_listed(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live_by_list(&bench);
+    say(&bench, EXPIRED);
+    expect_call(&bench, AT_LAST "20");
+    say(&bench, "{\"kind\":\"ZoneList\",\"metadata\":{\"resourceVersion\":\"30\"},\"items\":[");
+    assert_true(watch_is_behind(bench.watch));
+    watch_hurry(bench.watch); // which breaks nothing off
+    give(&bench, OBJECT("a", "11") "]}");
+    assert_false(watch_is_behind(bench.watch));
+}
+
+static void a_watch_that_ends_in_time_is_not_behind(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    end_body(&bench);
+    assert_false(watch_is_behind(bench.watch));
+    expect_call(&bench, AT_WATCH "20" SHORTEST);
+    assert_false(watch_is_behind(bench.watch));
+}
+
+static void what_was_never_read_is_not_behind(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    open_zones(&bench);
+    expect_call(&bench, AT_STREAM SHORTEST);
+    forbid(&bench, "no");
+    assert_false(watch_is_behind(bench.watch));
+}
+
+static void who_is_in_a_hurry_still_waits_as_long_as_the_server_says(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    refuse_for(&bench, 429, 5000, "", "too many requests");
+    watch_hurry(bench.watch);
+    expect_call_after(&bench, 5000, AT_WATCH "20" SHORTEST);
+}
+
 // ---- what cannot be read ------------------------------------------------------------------------
 
 static void garbage_ends_the_stream_with_a_warning_and_a_pass(void **state)
@@ -1647,6 +1729,12 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(before_two_bookmarks_the_servers_own_time_is_waited_for),
     cmocka_unit_test(after_two_bookmarks_150_s_of_silence_are_death),
     cmocka_unit_test(a_quiet_watch_wakes_nobody),
+    cmocka_unit_test(who_opens_again_is_behind_until_the_server_has_accepted_it),
+    cmocka_unit_test(a_quiet_watch_is_not_behind_once_no_refusal_came),
+    cmocka_unit_test(who_lists_again_is_behind_until_all_is_listed),
+    cmocka_unit_test(a_watch_that_ends_in_time_is_not_behind),
+    cmocka_unit_test(what_was_never_read_is_not_behind),
+    cmocka_unit_test(who_is_in_a_hurry_still_waits_as_long_as_the_server_says),
     cmocka_unit_test(garbage_ends_the_stream_with_a_warning_and_a_pass),
     cmocka_unit_test(half_an_event_at_the_end_is_garbage),
     cmocka_unit_test(garbage_in_a_streaming_list_is_told_apart_by_pages),

@@ -300,6 +300,7 @@ static int64_t next_backoff(struct watch *watch, const struct error *err)
         watch->backoffs = 0;
     watch->healthy_ms = 0;
     int64_t reported = err->retry_ms < RETRY_MAX_MS ? err->retry_ms : RETRY_MAX_MS;
+    watch->not_before_ms = now + reported;
     int64_t drawn = jittered(watch, backoff_ms(BACKOFF_MS, BACKOFF_MAX_MS, ++watch->backoffs));
     return drawn > reported ? drawn : reported + retry_jitter(watch, reported);
 }
@@ -572,16 +573,16 @@ void watch_free(struct watch *watch)
 
 bool watch_is_behind(const struct watch *watch)
 {
-    bool waits = watch->phase == PHASE_DOWN && watch->failures;
     bool is_left_unread = watch->options.is_dispensable && watch->is_lasting;
-    return watch->is_synced && (waits || watch->needs_pass) && !is_left_unread &&
+    return watch->is_synced && (watch->down_ms || watch->needs_pass) && !is_left_unread &&
            !is_not_installed(watch);
 }
 
 void watch_hurry(struct watch *watch)
 {
+    int64_t wait_ms = watch->not_before_ms - watch_now(watch);
     if (watch->phase == PHASE_DOWN)
-        try_in(watch, 0);
+        try_in(watch, wait_ms > 0 ? wait_ms : 0);
 }
 
 struct text watch_position(const struct watch *watch)

@@ -77,11 +77,11 @@ void watch_free(struct watch *watch); // accepts NULL; not from within a call of
 // Which right is missing by the server's last answers, several in a row, and what to do about it;
 // else NULL. Borrowed until the next step of the loop.
 const char *watch_refusal(const struct watch *watch);
-// It brought a complete pass once, and does not follow changes now: it failed and waits for its
-// next try, or has to list all again. Not so of a kind that is known to be gone, nor of one that
-// may be left unread.
+// It brought a complete pass once, and does not follow changes now: it failed and no call has been
+// accepted since, or it has to list all again. Not so of a kind that is known to be gone, nor of
+// one that may be left unread.
 bool watch_is_behind(const struct watch *watch);
-// A try that waits for its back-off is made at once.
+// A try that waits for its back-off is made at once, or when the server has said.
 void watch_hurry(struct watch *watch);
 // The resourceVersion up to which all changes were reported; empty while none is known. Borrowed
 // until the next step of the loop.
