@@ -248,10 +248,11 @@ static void drive_release(struct lease *lease)
         lease_send(lease, lease->election.is_certain ? ERRAND_RELEASE : ERRAND_READ);
 }
 
+// While the Lease names us, nobody else has led since our last write.
 static bool may_write(struct lease *lease)
 {
-    bool may =
-        lease->is_leading || !lease->sink.may_take || lease->sink.may_take(lease->sink.context);
+    bool may = lease->election.is_held || !lease->sink.may_take ||
+               lease->sink.may_take(lease->sink.context);
     if (!may && !lease->has_held_back)
         log_lease(lease, LOG_INFO, "the lease is not taken until all watches are up again",
                   lease->rival);

@@ -563,6 +563,20 @@ static void who_may_not_take_the_lease_waits_and_takes_it_later(void **state)
     expect_holder(bench, "b_1");
 }
 
+// Nobody else can have led meanwhile.
+static void who_did_not_lose_the_lease_renews_it_though_it_may_not_take_one(void **state)
+{
+    struct bench *bench = *state;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 2500);
+    bench->a.is_blind = bench->server.is_cut = true;
+    pass(bench, 20000);
+    assert_false(bench->a.is_leading);
+    bench->server.is_cut = false;
+    pass(bench, 10000);
+    assert_true(bench->a.is_leading);
+}
+
 static void what_dies_is_followed_after_its_lease(void **state)
 {
     struct bench *bench = *state;
@@ -1132,6 +1146,7 @@ int main(void)
         UNIT(the_second_stands_by_and_names_the_first),
         UNIT(a_release_is_taken_over_at_once),
         UNIT(who_may_not_take_the_lease_waits_and_takes_it_later),
+        UNIT(who_did_not_lose_the_lease_renews_it_though_it_may_not_take_one),
         UNIT(what_dies_is_followed_after_its_lease),
         UNIT(a_lease_that_is_deleted_is_made_again_by_its_holder),
         UNIT(what_others_write_into_the_lease_is_kept),
