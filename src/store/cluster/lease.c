@@ -127,6 +127,7 @@ static void see_rival(struct lease *lease, struct text holder)
         return;
     free(lease->rival);
     lease->rival = buffer_steal(&clean);
+    lease->has_held_back = false;
     if (lease->is_elected && holder_of(lease, holder) == HOLDER_OTHER)
         log_lease(lease, LOG_INFO, "another process leads; standing by", lease->rival);
 }

@@ -577,6 +577,31 @@ static void who_did_not_lose_the_lease_renews_it_though_it_may_not_take_one(void
     assert_true(bench->a.is_leading);
 }
 
+static void each_time_that_the_lease_is_not_taken_is_told_once(void **state)
+{
+    static const char held_back[] = "the lease is not taken";
+    struct bench *bench = *state;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 50);
+    process_start(&bench->b, &bench->server, "b_1", NULL);
+    bench->b.is_blind = true;
+    pass(bench, 5000);
+    process_end(&bench->a);
+    pass(bench, 30000);
+    assert_string_equal(lease_check(bench->b.lease).text, "standing by until all watches are up");
+    const char *first = strstr(bench->b.lines, held_back);
+    assert_non_null(first);
+    process_start(&bench->a, &bench->server, "a_2", NULL);
+    pass(bench, 20000);
+    assert_true(bench->a.is_leading);
+    assert_string_equal(lease_check(bench->b.lease).text, "standing by");
+    process_end(&bench->a);
+    pass(bench, 30000);
+    const char *second = strstr(first + 1, held_back);
+    assert_non_null(second);
+    assert_null(strstr(second + 1, held_back));
+}
+
 static void what_dies_is_followed_after_its_lease(void **state)
 {
     struct bench *bench = *state;
@@ -1147,6 +1172,7 @@ int main(void)
         UNIT(a_release_is_taken_over_at_once),
         UNIT(who_may_not_take_the_lease_waits_and_takes_it_later),
         UNIT(who_did_not_lose_the_lease_renews_it_though_it_may_not_take_one),
+        UNIT(each_time_that_the_lease_is_not_taken_is_told_once),
         UNIT(what_dies_is_followed_after_its_lease),
         UNIT(a_lease_that_is_deleted_is_made_again_by_its_holder),
         UNIT(what_others_write_into_the_lease_is_kept),
