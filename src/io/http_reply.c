@@ -22,6 +22,13 @@ static void keep_field(struct http_call *call, struct text line)
     buffer_add_char(&call->lines, '\0');
 }
 
+static bool is_success(const struct http_call *call)
+{
+    long status = 0;
+    call->libcurl->easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status >= 200 && status <= 299;
+}
+
 static size_t on_header(char *at, size_t size, size_t count, void *context)
 {
     struct http_call *call = context;
@@ -34,6 +41,10 @@ static size_t on_header(char *at, size_t size, size_t count, void *context)
         return 0;
     }
     struct text line = text_trim((struct text){at, len});
+    if (line.len == 0 && !call->has_whole_head && call->piece && is_success(call))
+        call->piece(call->context, TEXT(""));
+    if (call->is_cancelled)
+        return CURL_WRITEFUNC_ERROR;
     if (line.len == 0)
         call->has_whole_head = true;
     if (text_starts(line, "HTTP/")) {
@@ -44,13 +55,6 @@ static size_t on_header(char *at, size_t size, size_t count, void *context)
         keep_field(call, line);
     }
     return len;
-}
-
-static bool is_success(const struct http_call *call)
-{
-    long status = 0;
-    call->libcurl->easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-    return status >= 200 && status <= 299;
 }
 
 static size_t on_body(char *at, size_t size, size_t count, void *context)

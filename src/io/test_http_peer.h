@@ -47,7 +47,8 @@ struct seen {
     struct http_call *call;
     struct seen *other;
     struct buffer pieces;
-    unsigned piece_count;
+    unsigned piece_count; // of those with octets
+    bool has_head;        // a piece came
     unsigned done_count;
     enum http_failure failure;
     struct error error;
@@ -155,7 +156,8 @@ static inline void on_piece(void *context, struct text piece)
 {
     struct seen *seen = context;
     buffer_add(&seen->pieces, piece.at, piece.len);
-    seen->piece_count++;
+    seen->piece_count += piece.len > 0;
+    seen->has_head = true;
     loop_stop(seen->story->loop);
 }
 

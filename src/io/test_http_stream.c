@@ -22,6 +22,8 @@ static void a_body_comes_piece_by_piece(void **state)
     struct seen seen;
     struct peer *peer = ask(&seen, story, "/");
     say(peer, head);
+    AWAIT(story, seen.has_head);
+    assert_int_equal(seen.piece_count, 0);
     say(peer, "3\r\none\r\n");
     AWAIT(story, has_pieces(&seen, "one"));
     say(peer, "3\r\ntwo\r\n");
@@ -88,6 +90,14 @@ static void cancel_own(void *context, struct text piece)
 {
     struct seen *seen = context;
     on_piece(seen, piece);
+    if (piece.len)
+        http_cancel(seen->story->http, seen->call);
+}
+
+static void cancel_at_head(void *context, struct text piece)
+{
+    struct seen *seen = context;
+    on_piece(seen, piece);
     http_cancel(seen->story->http, seen->call);
 }
 
@@ -108,12 +118,29 @@ static void a_piece_may_cancel_its_call(void **state)
     buffer_done(&seen.pieces);
 }
 
+static void who_cancels_at_the_head_hears_no_more(void **state)
+{
+    struct story *story = *state;
+    struct seen seen;
+    struct http_request request = request_to(story, "/");
+    request.piece = cancel_at_head;
+    begin(&seen, story, &request);
+    AWAIT(story, story->peer_count == 1 && has_request(&story->peers[0], "/"));
+    say(&story->peers[0], "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                          "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
+    AWAIT(story, story->peers[0].is_closed);
+    settle(story);
+    assert_int_equal(seen.piece_count + seen.done_count, 0);
+    buffer_done(&seen.pieces);
+}
+
 static void cancel_other(void *context, struct text piece)
 {
     struct seen *seen = context;
     on_piece(seen, piece);
-    if (seen->other)
-        http_cancel(seen->story->http, seen->other->call);
+    if (!piece.len || !seen->other)
+        return;
+    http_cancel(seen->story->http, seen->other->call);
     seen->other = NULL;
 }
 
@@ -141,6 +168,8 @@ static void send_another(void *context, struct text piece)
     struct seen *seen = context;
     struct http_request request = request_to(seen->story, "/another");
     on_piece(seen, piece);
+    if (!piece.len)
+        return;
     seen->other->call = http_send(seen->story->http, &request, on_done, seen->other);
 }
 
@@ -168,7 +197,8 @@ static void send_and_cancel(void *context, struct text piece)
 {
     struct seen *seen = context;
     send_another(seen, piece);
-    http_cancel(seen->story->http, seen->other->call);
+    if (piece.len)
+        http_cancel(seen->story->http, seen->other->call);
 }
 
 static void what_a_piece_sends_and_cancels_never_goes_out(void **state)
@@ -189,12 +219,32 @@ static void what_a_piece_sends_and_cancels_never_goes_out(void **state)
     buffer_done(&first.pieces);
 }
 
-static void free_client(void *context, struct text piece)
+static void free_at_head(void *context, struct text piece)
 {
     struct seen *seen = context;
     on_piece(seen, piece);
     http_free(seen->story->http);
     seen->story->http = NULL;
+}
+
+static void free_client(void *context, struct text piece)
+{
+    if (piece.len)
+        free_at_head(context, piece);
+}
+
+static void a_head_may_free_the_client(void **state)
+{
+    struct story *story = *state;
+    struct seen seen;
+    struct http_request request = request_to(story, "/");
+    request.piece = free_at_head;
+    begin(&seen, story, &request);
+    AWAIT(story, story->peer_count == 1 && has_request(&story->peers[0], "/"));
+    say(&story->peers[0], head);
+    AWAIT(story, story->peers[0].is_closed);
+    assert_int_equal(seen.piece_count + seen.done_count, 0);
+    buffer_done(&seen.pieces);
 }
 
 static void a_piece_may_free_the_client(void **state)
@@ -346,9 +396,11 @@ int main(void)
         TEST(a_body_in_pieces_has_no_limit),
         TEST(a_stream_that_is_cut_fails_behind_its_pieces),
         TEST(a_piece_may_cancel_its_call),
+        TEST(who_cancels_at_the_head_hears_no_more),
         TEST(a_piece_may_cancel_another_call),
         TEST(a_piece_may_send_another_request),
         TEST(what_a_piece_sends_and_cancels_never_goes_out),
+        TEST(a_head_may_free_the_client),
         TEST(a_piece_may_free_the_client),
         TEST(a_call_alone_shares_its_connection_with_nobody),
         TEST(a_post_that_may_have_been_heard_is_not_sent_again),

@@ -107,6 +107,9 @@ static size_t next_piece(struct model_api *api, size_t left)
 bool model_call_feed(struct http_call *call, struct text body)
 {
     call->is_fed = true;
+    if (!call->has_head)
+        call->piece(call->context, TEXT(""));
+    call->has_head = true;
     while (body.len && !call->is_cancelled) {
         size_t octets = next_piece(call->api, body.len);
         // A copy of its own, so that reading beyond it shows.

@@ -95,6 +95,7 @@ struct http_call {
     struct model_stream *stream;
     int64_t more_ms;   // that the reply takes beside the usual time
     bool is_silent;    // no reply comes
+    bool has_head;     // it was heard that the call is answered
     bool is_fed;       // a callback runs
     bool is_cancelled; // within it
 };

@@ -73,7 +73,7 @@ static void arm(struct http_call *call)
         at_ms = stream->bookmark_ms;
     if (stream->first && stream->first->due_ms < at_ms)
         at_ms = stream->first->due_ms;
-    if (stream->is_met)
+    if (stream->is_met || (call->piece && !call->has_head))
         at_ms = now_ms;
     if (stream->is_frozen)
         return;

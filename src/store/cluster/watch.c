@@ -23,8 +23,6 @@ enum {
     BEAT_SILENCE_MS = 150 * SECOND_MS,
     BEATS_NEEDED = 2,
     GRACE_MS = 10 * SECOND_MS,
-    // Connecting and TLS are over by then: what was refused would have been heard.
-    ACCEPTED_MS = 25 * SECOND_MS,
     EXPIRED_PAUSE_MS = 60 * SECOND_MS, // a position that expires again so soon waits
     BACK_PAUSE_MS = 60 * SECOND_MS,    // the same of versions that go back again
     HTTP_BAD_REQUEST = 400,
@@ -97,18 +95,11 @@ static int64_t deadline(const struct watch *watch)
     return watch->opened_ms + watch->timeout_ms + GRACE_MS;
 }
 
-static bool awaits_acceptance(const struct watch *watch)
-{
-    return watch->down_ms && (watch->phase == PHASE_LIVE || watch->phase == PHASE_FOLLOW);
-}
-
 static void look_alive(void *context)
 {
     struct watch *watch = context;
     int64_t now = watch_now(watch);
     if (now < deadline(watch)) {
-        if (awaits_acceptance(watch) && now >= watch->opened_ms + ACCEPTED_MS)
-            watch_mark_accepted(watch);
         watch_arm_deadline(watch);
         return;
     }
@@ -133,10 +124,7 @@ static void look_alive(void *context)
 void watch_arm_deadline(struct watch *watch)
 {
     int64_t at = deadline(watch);
-    int64_t accepted = watch->opened_ms + ACCEPTED_MS;
     int64_t now = watch_now(watch);
-    if (awaits_acceptance(watch) && now < accepted && accepted < at)
-        at = accepted;
     watch->alive.call = look_alive;
     watch->alive.context = watch;
     loop_timer_set(watch->options.world->loop, &watch->alive, at > now ? at - now : 0);
