@@ -82,6 +82,17 @@ static const char *hash_label(struct arena *arena, const struct text *components
     return arena_copy(arena, label.at, label.len);
 }
 
+struct standing_endpoint *endpoints_unpack(struct arena *arena, const struct input_objects *found)
+{
+    struct standing_endpoint *all =
+        arena_new_array(arena, struct standing_endpoint, found->count + 1);
+    for (size_t i = 0; i < found->count; i++) {
+        all[i].object = found->objects[i];
+        dnsendpoint_unpack(arena, object_spec(found->objects[i]), &all[i].says);
+    }
+    return all;
+}
+
 void endpoint_context_open(struct endpoint_context *context, const struct input_objects *found)
 {
     struct arena *arena = context->reader->arena;
@@ -90,12 +101,8 @@ void endpoint_context_open(struct endpoint_context *context, const struct input_
     const struct text components[] = {resolved->project, at->composite_app, at->version, at->group};
     context->project_label = hash_label(arena, components, 1);
     context->publication_label = hash_label(arena, components, COUNT_OF(components));
-    context->standing = arena_new_array(arena, struct standing_endpoint, found->count + 1);
+    context->standing = endpoints_unpack(arena, found);
     context->standing_count = found->count;
-    for (size_t i = 0; i < found->count; i++) {
-        context->standing[i].object = found->objects[i];
-        dnsendpoint_unpack(arena, object_spec(found->objects[i]), &context->standing[i].says);
-    }
     if (found->count)
         qsort(context->standing, found->count, sizeof *context->standing, compare_standing);
 }
@@ -437,7 +444,7 @@ static void fill_sets(const struct endpoint_context *context, struct intent_endp
 
 // ---- faults -------------------------------------------------------------------------------------
 
-static void set_state(struct intent_endpoint *endpoint, enum published_name_state state,
+void endpoint_give_up(struct intent_endpoint *endpoint, enum published_name_state state,
                       enum reason reason, const char *message)
 {
     endpoint->state = state;
@@ -456,8 +463,8 @@ static bool has_zone(const struct endpoint_context *context, const struct intent
 static void check_name(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
     if (endpoint->record->record->is_native && !has_zone(context, endpoint)) {
-        set_state(endpoint, NAME_INVALID, REASON_OUTSIDE_DOMAIN_FILTER,
-                  "no zone of the record's rfc2136-zone has the name");
+        endpoint_give_up(endpoint, NAME_INVALID, REASON_OUTSIDE_DOMAIN_FILTER,
+                         "no zone of the record's rfc2136-zone has the name");
         return;
     }
     for (size_t i = 0; i < endpoint->set_count; i++) {
@@ -466,7 +473,7 @@ static void check_name(const struct endpoint_context *context, struct intent_end
             update_record_name_fault(context->reader->arena, endpoint->record->record,
                                      endpoint->service->name, endpoint->sets[i].type, &text);
         if (fault) {
-            set_state(endpoint, NAME_INVALID, fault, text);
+            endpoint_give_up(endpoint, NAME_INVALID, fault, text);
             return;
         }
     }
@@ -482,12 +489,13 @@ static void check_holder(const struct endpoint_context *context, struct intent_e
     for (size_t i = 0; i < endpoint->set_count; i++)
         endpoint->sets[i].ttl_s = ttl_s;
     if (holder)
-        set_state(endpoint, NAME_CONFLICT, REASON_NAME_CONFLICT,
-                  arena_printf(arena,
-                               "DNSPublication %.*s/%.*s has the name in DNSUpdateRecord %s; it is "
-                               "taken over when that one goes",
-                               TEXT_ARGS(object_namespace(holder)), TEXT_ARGS(object_name(holder)),
-                               endpoint->record->shown));
+        endpoint_give_up(
+            endpoint, NAME_CONFLICT, REASON_NAME_CONFLICT,
+            arena_printf(arena,
+                         "DNSPublication %.*s/%.*s has the name in DNSUpdateRecord %s; it is "
+                         "taken over when that one goes",
+                         TEXT_ARGS(object_namespace(holder)), TEXT_ARGS(object_name(holder)),
+                         endpoint->record->shown));
 }
 
 static void explain_doubted_target(struct intent_endpoint *endpoint)
@@ -564,7 +572,7 @@ struct intent_endpoint *endpoints_make(const struct endpoint_context *context, s
             if (service->name.len)
                 make_endpoint(context, endpoint);
             else
-                set_state(endpoint, NAME_INVALID, REASON_INVALID_NAME, service->fault);
+                endpoint_give_up(endpoint, NAME_INVALID, REASON_INVALID_NAME, service->fault);
         }
     endpoints_leave_out_mixed(context->reader->arena, all, *count);
     return all;

@@ -61,6 +61,12 @@ void endpoint_explain_mixed(struct intent_endpoint *endpoint);
 // record.
 void endpoints_leave_out_mixed(struct arena *arena, struct intent_endpoint *all, size_t count);
 
+// Gives the endpoint up: nothing is to be written, and people are told why.
+void endpoint_give_up(struct intent_endpoint *endpoint, enum published_name_state state,
+                      enum reason reason, const char *message);
+// The DNSEndpoints of an input, with what they say, in its order.
+struct standing_endpoint *endpoints_unpack(struct arena *arena, const struct input_objects *found);
+
 // Puts targets in order, each once; returns how many are left.
 size_t endpoint_sort_targets(struct text *items, size_t count);
 // The object as it is to be; its text is the same as long as what it says is (arena).

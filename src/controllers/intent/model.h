@@ -54,9 +54,9 @@ const struct object *intent_model_holder(const struct intent_model *model,
                                          const struct object *publication,
                                          const struct object *record, struct text name,
                                          int64_t *ttl_s);
-// Is there a publication of that name whose names are to be published?
-bool intent_model_is_wanted(const struct intent_model *model, struct text namespace_,
-                            struct text name);
+// NULL: there is none.
+const struct object *intent_model_find_publication(const struct intent_model *model,
+                                                   struct text namespace_, struct text name);
 
 // Does another publication have the name in the record, and does not let it go?
 bool intent_model_is_taken(const struct intent_model *model, const struct object *publication,

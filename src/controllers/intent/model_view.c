@@ -78,19 +78,13 @@ bool intent_model_is_taken(const struct intent_model *model, const struct object
     return false;
 }
 
-bool intent_model_is_wanted(const struct intent_model *model, struct text namespace_,
-                            struct text name)
+const struct object *intent_model_find_publication(const struct intent_model *model,
+                                                   struct text namespace_, struct text name)
 {
-    struct dnspublication publication;
     const struct object_ref_key key = {&dnspublication_kind, namespace_, name};
-    CLEANUP(arena) struct arena *arena = arena_new();
     uint32_t id =
         table_find(&model->plan_table, model_hash(&dnspublication_kind, namespace_, name), &key);
-    if (id == TABLE_NONE || model->plans[id].publication->deleted_s)
-        return false;
-    dnspublication_unpack(arena, object_spec(model->plans[id].publication), (struct text){0},
-                          &publication, NULL);
-    return publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED;
+    return id == TABLE_NONE ? NULL : model->plans[id].publication;
 }
 
 static int compare_users(const void *a, const void *b)

@@ -27,12 +27,18 @@ static void open_reconcile(struct publication_reconcile *reconcile, const struct
     reconcile->is_wanted =
         publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED && !subject->deleted_s;
     const struct input_objects *found = &snapshot->inputs[PUBLICATION_ENDPOINTS];
+    const struct input_objects *shared = &snapshot->inputs[PUBLICATION_SHARED];
     reconcile->has_endpoints = !found->is_missing;
+    reconcile->shared_count = publication.share_group.len ? shared->count : 0;
+    if (reconcile->shared_count)
+        reconcile->shared = endpoints_unpack(snapshot->arena, shared);
     resolve_publication(&reconcile->reader, subject, &reconcile->resolved);
     endpoint_context_open(&reconcile->context, found);
     reconcile->context.clusters =
         cluster_views_make(&reconcile->reader, snapshot, &reconcile->resolved);
     reconcile->endpoints = endpoints_make(&reconcile->context, &reconcile->endpoint_count);
+    if (reconcile->is_wanted)
+        publication_yield_to_shared(reconcile);
 }
 
 // ---- DNSEndpoints -------------------------------------------------------------------------------

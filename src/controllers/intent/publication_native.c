@@ -377,9 +377,8 @@ const struct native_claim *publication_find_removal(struct publication_reconcile
 static bool is_being_shared(const struct publication_reconcile *reconcile,
                             const struct native_claim *claim)
 {
-    return claim->is_shared && claim->receipt->state == RECEIPT_LOST &&
-           text_starts(claim->receipt->holder, "DNSPublication ") &&
-           text_equal(claim->receipt->holder_namespace, reconcile->resolved.namespace_);
+    return claim->receipt->state == RECEIPT_LOST &&
+           publication_shares_with(reconcile, claim, claim->receipt->holder);
 }
 
 static void show_error(const struct publication_reconcile *reconcile, const struct error *error,

@@ -42,6 +42,8 @@ struct publication_reconcile {
     struct resolved resolved;
     struct endpoint_context context;
     struct dnspublication_status before;
+    struct standing_endpoint *shared; // DNSEndpoints of its share group, its own among them
+    size_t shared_count;
     bool is_wanted;     // the names are to be published
     bool has_endpoints; // the API server has DNSEndpoints
     struct intent_endpoint *endpoints;
@@ -110,8 +112,15 @@ struct native_claim *publication_native_of(const struct publication_reconcile *r
 // Puts more targets among those that it has, each once.
 void native_add_targets(struct arena *arena, struct native_claim *claim, const struct text *more,
                         size_t count);
-// Puts the targets of its share group to those of its claims (publication_share.c).
+// Gives up names that older publications of its share group have as something that ours cannot
+// stand beside (publication_share.c).
+void publication_yield_to_shared(struct publication_reconcile *reconcile);
+// Puts the targets of its share group to those of its claims.
 void publication_share_natives(struct publication_reconcile *reconcile);
+// Has the holder, "DNSPublication namespace/name", the claim's name in its record as one of the
+// share group?
+bool publication_shares_with(const struct publication_reconcile *reconcile,
+                             const struct native_claim *claim, struct text holder);
 bool native_claim_is_settled(const struct native_claim *claim);
 // Shows what the server said of a written name that goes out through a backend of ours, or why that
 // sends nothing. True: the name is not carried out, and its reason says why.

@@ -1,75 +1,158 @@
 #include "controllers/intent/native.h"
 #include "controllers/intent/publication_reconcile.h"
+#include "dns/plan.h"
 
-// Names that publications of one share group have together at a native record. Each of them claims
-// the targets of all, so that their claims stand together; the removal of one that goes is
-// inherited by the others.
+// Names that publications of one share group have together in a record. What cannot stand together,
+// such as a host name beside an address, has the older one alone.
 
-static struct text annotation(const struct dnsendpoint *endpoint, const char *key)
+static struct text publication_of(const struct standing_endpoint *shared)
 {
-    return text_map_find(endpoint->annotations, endpoint->annotation_count, text_of(key));
+    return text_map_find(shared->says.annotations, shared->says.annotation_count,
+                         TEXT(INTENT_PUBLICATION_ANNOTATION));
 }
 
-static bool is_own(const struct publication_reconcile *reconcile, struct text publication)
-{
-    const char *own =
-        arena_printf(reconcile->arena, "%.*s/%.*s", TEXT_ARGS(reconcile->resolved.namespace_),
-                     TEXT_ARGS(object_name(reconcile->in->subject)));
-    return text_is(publication, own);
-}
-
-// Is the DNSEndpoint one of another publication, whose names are still to be published?
-static bool is_of_others(const struct publication_reconcile *reconcile,
-                         const struct dnsendpoint *endpoint)
+// The other publication that a DNSEndpoint is of; NULL: it is our own, or of one that is gone.
+static const struct object *find_other(const struct publication_reconcile *reconcile,
+                                       const struct standing_endpoint *shared)
 {
     struct text namespace_;
-    struct text publication = annotation(endpoint, INTENT_PUBLICATION_ANNOTATION);
-    struct text name = publication;
-    return !is_own(reconcile, publication) && text_cut(&name, '/', &namespace_) &&
-           intent_model_is_wanted(reconcile->reader.model, namespace_, name);
+    struct text name = publication_of(shared);
+    const struct object *own = reconcile->in->subject;
+    const struct object *found =
+        text_cut(&name, '/', &namespace_)
+            ? intent_model_find_publication(reconcile->reader.model, namespace_, name)
+            : NULL;
+    return found && object_compare_age(found, own) ? found : NULL;
 }
 
-static bool is_of_record(const struct publication_record *record, const struct object *object,
-                         const struct dnsendpoint *endpoint)
+static bool is_of_record(const struct standing_endpoint *shared, const struct object *record,
+                         const struct update_record *spec)
 {
-    return record->spec && text_equal(object_namespace(object), record->written.namespace_) &&
-           text_equal(annotation(endpoint, INTENT_RECORD_ANNOTATION), record->spec->name);
+    struct text name = text_map_find(shared->says.annotations, shared->says.annotation_count,
+                                     TEXT(INTENT_RECORD_ANNOTATION));
+    return text_equal(object_namespace(shared->object), object_namespace(record)) &&
+           text_equal(name, spec->name);
 }
 
+// ---- what cannot stand together -----------------------------------------------------------------
+
+static bool is_in_way(const struct endpoint *other, const struct endpoint *own)
+{
+    enum record_type type, own_type;
+    if (!text_equal(other->dns_name, own->dns_name) || !other->target_count ||
+        !record_type_parse(other->type, &type) || !record_type_parse(own->type, &own_type))
+        return false;
+    return type == own_type
+               ? type == RECORD_CNAME && !text_equal(other->targets[0], own->targets[0])
+               : plan_excludes(type, own_type);
+}
+
+// The record set that ours cannot stand beside; NULL: there is none.
+static const struct endpoint *find_in_way(const struct standing_endpoint *shared,
+                                          const struct intent_endpoint *endpoint)
+{
+    if (!is_of_record(shared, endpoint->record->object, endpoint->record->record))
+        return NULL;
+    for (size_t i = 0; i < shared->says.count; i++)
+        for (size_t at = 0; at < endpoint->set_count; at++)
+            if (is_in_way(&shared->says.endpoints[i], &endpoint->sets[at]))
+                return &shared->says.endpoints[i];
+    return NULL;
+}
+
+static void yield_to(struct publication_reconcile *reconcile, struct intent_endpoint *endpoint,
+                     const struct standing_endpoint *shared)
+{
+    const struct endpoint *in_way = find_in_way(shared, endpoint);
+    if (!in_way)
+        return;
+    endpoint_give_up(
+        endpoint, NAME_CONFLICT, REASON_NAME_CONFLICT,
+        arena_printf(reconcile->arena,
+                     "DNSPublication %.*s of the share group has the name in DNSUpdateRecord %s as "
+                     "%.*s %.*s, and a host name stands alone: give both addresses, or the same "
+                     "host name; it is taken over when that one goes",
+                     TEXT_ARGS(publication_of(shared)), endpoint->record->shown,
+                     TEXT_ARGS(in_way->type), TEXT_ARGS(in_way->targets[0])));
+}
+
+void publication_yield_to_shared(struct publication_reconcile *reconcile)
+{
+    for (size_t i = 0; i < reconcile->shared_count; i++) {
+        const struct object *other = find_other(reconcile, &reconcile->shared[i]);
+        if (!other || object_compare_age(other, reconcile->in->subject) > 0)
+            continue;
+        for (size_t at = 0; at < reconcile->endpoint_count; at++)
+            yield_to(reconcile, &reconcile->endpoints[at], &reconcile->shared[i]);
+    }
+}
+
+// ---- names at native records --------------------------------------------------------------------
+
+// Each publication claims the addresses of all, so that their claims stand together; the removal of
+// one that goes is inherited by the others.
 static void share_sets(struct publication_reconcile *reconcile,
-                       const struct publication_record *record, const struct dnsendpoint *endpoint)
+                       const struct publication_record *record,
+                       const struct standing_endpoint *shared)
 {
-    for (size_t i = 0; i < endpoint->count; i++) {
-        const struct endpoint *set = &endpoint->endpoints[i];
+    for (size_t i = 0; i < shared->says.count; i++) {
+        const struct endpoint *set = &shared->says.endpoints[i];
         struct native_claim *native = publication_native_of(reconcile, record, set);
-        if (native && native->is_wanted)
+        if (native && native->is_wanted && !text_is(native->type, "CNAME"))
             native_add_targets(reconcile->arena, native, set->targets, set->target_count);
     }
 }
 
-static void share_object(struct publication_reconcile *reconcile, const struct object *object)
+static bool is_to_be_published(struct arena *arena, const struct object *object)
 {
-    struct dnsendpoint endpoint;
-    dnsendpoint_unpack(reconcile->arena, object_spec(object), &endpoint);
-    if (!is_of_others(reconcile, &endpoint))
-        return;
-    for (size_t i = 0; i < reconcile->record_count; i++)
-        if (is_of_record(&reconcile->records[i], object, &endpoint))
-            share_sets(reconcile, &reconcile->records[i], &endpoint);
+    struct dnspublication publication;
+    dnspublication_unpack(arena, object_spec(object), (struct text){0}, &publication, NULL);
+    return publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED && !object->deleted_s;
 }
 
-// Of several host names the first counts, as a name has one CNAME.
+static void share_object(struct publication_reconcile *reconcile,
+                         const struct standing_endpoint *shared)
+{
+    const struct object *other = find_other(reconcile, shared);
+    if (!other || !is_to_be_published(reconcile->arena, other))
+        return;
+    for (size_t i = 0; i < reconcile->record_count; i++) {
+        const struct publication_record *record = &reconcile->records[i];
+        if (record->spec && is_of_record(shared, record->object, record->spec))
+            share_sets(reconcile, record, shared);
+    }
+}
+
 void publication_share_natives(struct publication_reconcile *reconcile)
 {
-    const struct input_objects *found = &reconcile->in->inputs[PUBLICATION_SHARED];
     if (!reconcile->resolved.publication.share_group.len)
         return;
-    for (size_t i = 0; i < found->count; i++)
-        share_object(reconcile, found->objects[i]);
-    for (size_t i = 0; i < reconcile->native_count; i++) {
-        struct native_claim *native = &reconcile->natives[i];
-        native->is_shared = native->is_wanted;
-        if (text_is(native->type, "CNAME") && native->target_count > 1)
-            native->target_count = 1;
+    for (size_t i = 0; i < reconcile->shared_count; i++)
+        share_object(reconcile, &reconcile->shared[i]);
+    for (size_t i = 0; i < reconcile->native_count; i++)
+        reconcile->natives[i].is_shared = reconcile->natives[i].is_wanted;
+}
+
+static bool has_name(const struct standing_endpoint *shared, struct text name)
+{
+    for (size_t i = 0; i < shared->says.count; i++)
+        if (text_equal(shared->says.endpoints[i].dns_name, name))
+            return true;
+    return false;
+}
+
+bool publication_shares_with(const struct publication_reconcile *reconcile,
+                             const struct native_claim *claim, struct text holder)
+{
+    const struct text kind = TEXT("DNSPublication ");
+    if (!text_starts(holder, kind.at))
+        return false;
+    const struct text name = {holder.at + kind.len, holder.len - kind.len};
+    for (size_t i = 0; i < reconcile->shared_count; i++) {
+        const struct standing_endpoint *shared = &reconcile->shared[i];
+        if (text_equal(name, publication_of(shared)) && has_name(shared, claim->name) &&
+            is_of_record(shared, claim->record->object, claim->record->spec))
+            return true;
     }
+    return false;
 }

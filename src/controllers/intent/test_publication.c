@@ -1092,13 +1092,16 @@ static void a_shared_name_that_is_still_being_agreed_on_is_no_conflict(void **st
     static const struct {
         const char *holder;
         const char *state;
-    } rows[] = {{"DNSPublication shop/other", "Written"}, {"DNSRecord shop/other", "Conflict"}};
+    } rows[] = {{"DNSPublication shop/other", "Written"},
+                {"DNSPublication shop/stranger", "Conflict"}, // by another record of the server
+                {"DNSRecord shop/other", "Conflict"}};
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         close_site(NULL);
         open_site(state);
         put_usual();
         put_record("", ",'engine':'native'");
+        put_other("Instantiated", "A", "203.0.113.9");
         put_publication(SHARED);
         site.outcome = RECEIPT_LOST;
         reconcile_site("dig");
@@ -1107,10 +1110,65 @@ static void a_shared_name_that_is_still_being_agreed_on_is_no_conflict(void **st
         decide_site("dig");
         const struct value *first = value_at(site.decision.status, "names[0]", NULL);
         assert_true(text_is(value_text_at(first, "state"), rows[i].state));
+        drop_other();
     }
 }
 
-static void a_name_has_one_of_the_host_names_of_its_share_group(void **state)
+// What an older publication of the share group has of the name, and what we have.
+static const struct rivals {
+    const char *type;
+    const char *target;
+    const char *address;
+    const char *published; // by us; NULL: the other has the name
+} rival_rows[] = {
+    {"CNAME", "a.example.net", "198.51.100.7", NULL},
+    {"A", "203.0.113.9", "b.example.net", NULL},
+    {"AAAA", "2001:db8::9", "b.example.net", NULL},
+    {"CNAME", "a.example.net", "b.example.net", NULL},
+    {"CNAME", "a.example.net", "a.example.net", "CNAME a.example.net 300"},
+    {"AAAA", "2001:db8::9", "198.51.100.7", "A 198.51.100.7 300"},
+    {"A", "203.0.113.9", "198.51.100.7, b.example.net", "A 198.51.100.7 300"},
+};
+
+static void put_rivals(void **state, const struct rivals *row, bool is_native)
+{
+    close_site(NULL);
+    open_site(state);
+    put_other("Instantiated", row->type, row->target);
+    put_usual();
+    put_record("", is_native ? ",'engine':'native'" : "");
+    put_cluster(arena_printf(arena, "{'dnsPublicAddress':'%s'}", row->address), "");
+    put_publication(SHARED);
+    reconcile_site("dig");
+}
+
+static void assert_rival_has_the_name(void)
+{
+    assert_string_equal(published(), "");
+    assert_string_equal(claimed(), "");
+    assert_string_equal(text_of_name(0, "state"), "Conflict");
+    assert_string_equal(text_of_name(0, "reason"), "NameConflict");
+    assert_non_null(strstr(text_of_name(0, "message"), "DNSPublication shop/other"));
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Published"), "shop/other"));
+}
+
+static void a_name_goes_to_the_older_of_a_share_group_where_both_cannot_stand(void **state)
+{
+    for (int is_native = 0; is_native < 2; is_native++)
+        for (size_t i = 0; i < COUNT_OF(rival_rows); i++) {
+            put_rivals(state, &rival_rows[i], is_native);
+            if (rival_rows[i].published)
+                assert_string_equal(published(), rival_rows[i].published);
+            else
+                assert_rival_has_the_name();
+            drop_other();
+            reconcile_site("dig");
+            assert_string_not_equal(published(), "");
+            assert_string_not_equal(text_of_name(0, "state"), "Conflict");
+        }
+}
+
+static void the_older_of_a_share_group_keeps_its_host_name(void **state)
 {
     (void)state;
     put_usual();
@@ -1119,7 +1177,10 @@ static void a_name_has_one_of_the_host_names_of_its_share_group(void **state)
     put_other("Instantiated", "CNAME", "a.example.net");
     put_publication(SHARED);
     reconcile_site("dig");
-    assert_string_equal(claimed(), "SET CNAME shop example.org a.example.net");
+    assert_string_equal(claimed(), "SET CNAME shop example.org b.example.net");
+    put_other("Instantiated", "A", "203.0.113.9");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET CNAME shop example.org b.example.net");
     drop_other();
 }
 
@@ -1496,7 +1557,8 @@ int main(void)
         SITE(native_names_of_a_share_group_stand_together),
         SITE(a_native_name_that_goes_leaves_those_of_its_share_group),
         SITE(a_shared_name_that_is_still_being_agreed_on_is_no_conflict),
-        SITE(a_name_has_one_of_the_host_names_of_its_share_group),
+        SITE(a_name_goes_to_the_older_of_a_share_group_where_both_cannot_stand),
+        SITE(the_older_of_a_share_group_keeps_its_host_name),
         SITE(an_endpoint_says_its_share_group_as_long_as_it_has_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
