@@ -67,6 +67,10 @@ const char *record_value_noun(enum record_type type);
 // are not allowed").
 bool record_value_normalise(struct arena *arena, enum record_type type, struct text text,
                             struct text *out, struct error *err);
+// Is the value, of type A or AAAA and as above, an address that no host has? Such are the
+// unspecified one and those of multicast; of IPv4 also all that begins with 0 (RFC 1122 3.2.1.3),
+// what is reserved (RFC 1112 4) and the broadcast address. False for other types.
+bool record_value_is_of_no_host(enum record_type type, struct text value);
 // Canonical text for comparing: AAAA as RFC 5952, names in lower case without final dot, the rest
 // unchanged.
 struct text record_value_canonical(struct arena *arena, enum record_type type, struct text value);

@@ -183,6 +183,38 @@ static void empty_and_oversized_values_are_refused(void **state)
     expect(RECORD_TXT, large, large);
 }
 
+static void addresses_that_no_host_has_are_known(void **state)
+{
+    static const struct {
+        enum record_type type;
+        const char *value;
+        bool is_of_no_host;
+    } rows[] = {
+        {RECORD_A, "0.0.0.0", true},
+        {RECORD_A, "0.1.2.3", true},
+        {RECORD_A, "1.0.0.0", false},
+        {RECORD_A, "127.0.0.1", false},
+        {RECORD_A, "169.254.0.1", false},
+        {RECORD_A, "223.255.255.255", false},
+        {RECORD_A, "224.0.0.1", true},
+        {RECORD_A, "240.0.0.1", true},
+        {RECORD_A, "255.255.255.255", true},
+        {RECORD_AAAA, "::", true},
+        {RECORD_AAAA, "0:0:0::0", true},
+        {RECORD_AAAA, "::1", false},
+        {RECORD_AAAA, "::192.0.2.1", false},
+        {RECORD_AAAA, "fe80::1", false},
+        {RECORD_AAAA, "FF02::1", true},
+        {RECORD_AAAA, "ff0e::101", true},
+        {RECORD_CNAME, "0.example.org", false},
+        {RECORD_TXT, "0.0.0.0", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(record_value_is_of_no_host(rows[i].type, text_of(rows[i].value)),
+                         rows[i].is_of_no_host);
+}
+
 static void expect_canonical(enum record_type type, const char *text, const char *wanted)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
@@ -357,6 +389,7 @@ int main(void)
         cmocka_unit_test(root_is_a_value_of_mx_and_srv_alone),
         cmocka_unit_test(txt_is_raw_text),
         cmocka_unit_test(empty_and_oversized_values_are_refused),
+        cmocka_unit_test(addresses_that_no_host_has_are_known),
         cmocka_unit_test(canonical_aaaa_is_that_of_rfc_5952),
         cmocka_unit_test(canonical_names_are_lower_case_without_final_dot),
         cmocka_unit_test(sets_are_equal_whatever_the_order_and_form_of_values),

@@ -4,7 +4,7 @@
 #include "base/must.h"
 #include "dns/record.h"
 
-enum { VALUE_OCTETS_MAX = 4096 };
+enum { VALUE_OCTETS_MAX = 4096, MULTICAST_NET = 224 };
 
 #define REASON "ValidationFailed"
 
@@ -169,6 +169,27 @@ bool record_value_normalise(struct arena *arena, enum record_type type, struct t
         return error_set(err, FAULT_SPEC, REASON, "it has %zu octets: at most %d are allowed",
                          text.len, VALUE_OCTETS_MAX);
     return rules[type].normalise(arena, text, out, err);
+}
+
+static bool is_of_no_host_4(struct text quad)
+{
+    struct text first;
+    int64_t number;
+    return text_cut(&quad, '.', &first) && text_to_int64(first, &number) &&
+           (!number || number >= MULTICAST_NET);
+}
+
+static bool is_of_no_host_6(struct text text)
+{
+    struct in6_addr address;
+    return to_in6(text, &address) &&
+           (IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_MULTICAST(&address));
+}
+
+bool record_value_is_of_no_host(enum record_type type, struct text value)
+{
+    return (type == RECORD_A && is_of_no_host_4(value)) ||
+           (type == RECORD_AAAA && is_of_no_host_6(value));
 }
 
 static struct text canonical_address(struct arena *arena, struct text value)

@@ -17,7 +17,6 @@ enum {
     MAPPED_AT = 12, // of the IPv4 address in an IPv6 one
     PIN_OCTETS = 44,
     LOOPBACK_NET = 127,
-    MULTICAST_NET = 224,
 };
 
 const struct pihole_targets pihole_targets_defaults = {
@@ -63,7 +62,7 @@ static struct in6_addr octets_of(struct text address)
 {
     char typed[TYPED_MAX + sizeof "::ffff:"];
     struct in6_addr octets;
-    bool is_v4 = memchr(address.at, '.', address.len) != NULL;
+    bool is_v4 = !memchr(address.at, ':', address.len);
     snprintf(typed, sizeof typed, "%s%.*s", is_v4 ? "::ffff:" : "", TEXT_ARGS(address));
     must(inet_pton(AF_INET6, typed, &octets) == 1);
     return octets;
@@ -74,16 +73,6 @@ static bool is_loopback(struct text address)
     struct in6_addr octets = octets_of(address);
     return IN6_IS_ADDR_LOOPBACK(&octets) ||
            (IN6_IS_ADDR_V4MAPPED(&octets) && octets.s6_addr[MAPPED_AT] == LOOPBACK_NET);
-}
-
-// Unspecified, multicast, or, of IPv4, anything from there on up to the broadcast address.
-static bool is_of_no_computer(struct text address)
-{
-    struct in6_addr octets = octets_of(address);
-    unsigned first = octets.s6_addr[MAPPED_AT];
-    if (!IN6_IS_ADDR_V4MAPPED(&octets))
-        return IN6_IS_ADDR_UNSPECIFIED(&octets) || IN6_IS_ADDR_MULTICAST(&octets);
-    return !first || first >= MULTICAST_NET;
 }
 
 bool pihole_addresses_loop(const struct pihole_addresses *addresses)
@@ -115,12 +104,14 @@ static bool check_address(struct arena *arena, struct text text, struct text *ou
 {
     bool is_v6 = memchr(text.at, ':', text.len) != NULL;
     enum record_type type = is_v6 ? RECORD_AAAA : RECORD_A;
-    if (!is_v6 || !read_mapped(arena, text, out)) {
+    if (is_v6 && read_mapped(arena, text, out)) {
+        type = RECORD_A;
+    } else {
         if (!record_value_normalise(arena, type, text, out, err))
             return false;
         *out = record_value_canonical(arena, type, *out);
     }
-    return !is_of_no_computer(*out) ||
+    return !record_value_is_of_no_host(type, *out) ||
            error_set(err, FAULT_SPEC, "", "it is no computer's address");
 }
 

@@ -87,6 +87,7 @@ static void what_is_no_single_computers_address_is_refused(void **state)
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         assert_non_null(strstr(refused(lists[i]), ": it is no computer's address"));
     assert_int_equal(addresses_of("1.0.0.0,223.255.255.255,fe80::1").v4_count, 2);
+    assert_int_equal(addresses_of("::192.0.2.1,::1").v6_count, 2);
 }
 
 static void addresses_that_mean_whoever_asks_are_seen(void **state)
