@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "dns/record.h"
+
 struct finder {
     struct arena *arena;
     struct cluster_view *view;
@@ -39,6 +41,34 @@ const char *address_type(struct text address)
     uint8_t octets[16];
     int family = family_of(address, octets);
     return family == AF_INET ? "A" : family == AF_INET6 ? "AAAA" : "CNAME";
+}
+
+static struct text last_label(struct text name)
+{
+    struct text label = name;
+    while (text_cut(&name, '.', &label))
+        continue;
+    return label;
+}
+
+static bool is_number(struct text label)
+{
+    int64_t number;
+    return text_to_int64(label, &number);
+}
+
+const char *target_read(struct arena *arena, struct text name, struct text target, struct text *out)
+{
+    struct error err;
+    enum record_type type;
+    record_type_parse(text_of(address_type(target)), &type);
+    if (!record_value_normalise(arena, type, target, out, &err) ||
+        (type == RECORD_CNAME && is_number(last_label(*out))))
+        return "is neither an address nor a host name";
+    *out = record_value_canonical(arena, type, *out);
+    if (record_value_is_of_no_host(type, *out))
+        return "is an address that no host has";
+    return type == RECORD_CNAME && text_equal(*out, name) ? "is the name itself" : NULL;
 }
 
 // Networks that nobody outside reaches (RFC 1918, RFC 6598, loopback, link-local, RFC 4193).

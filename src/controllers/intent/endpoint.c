@@ -111,44 +111,29 @@ void endpoint_context_open(struct endpoint_context *context, const struct input_
 
 struct targets {
     struct arena *arena;
+    struct text name; // whose they are
     struct text *items;
     size_t count;
     size_t capacity;
     const char *pending;
-    struct text invalid; // the last that is no target; absent: there is none
-    struct text doubted; // the last that likely is a mistake; absent: there is none
-    bool is_unknown;     // some clusters could not be asked
+    struct text invalid;     // the last that cannot be a target; absent: there is none
+    const char *invalid_why; // "is the name itself"
+    struct text doubted;     // the last that likely is a mistake; absent: there is none
+    bool is_unknown;         // some clusters could not be asked
 };
 
-static struct text last_label(struct text name)
-{
-    struct text label = name;
-    while (text_cut(&name, '.', &label))
-        continue;
-    return label;
-}
-
-static bool is_number(struct text label)
-{
-    int64_t number;
-    return text_to_int64(label, &number);
-}
-
-// Adds a target in the form that servers take; text that is neither an address nor a host name is
-// left out.
+// One that cannot be a target is left out.
 static void add_target(struct targets *targets, struct text target)
 {
-    struct error err;
-    enum record_type type;
-    record_type_parse(text_of(address_type(target)), &type);
-    if (!record_value_normalise(targets->arena, type, target, &target, &err) ||
-        (type == RECORD_CNAME && is_number(last_label(target)))) {
+    struct text read;
+    const char *why = target_read(targets->arena, targets->name, target, &read);
+    if (why) {
         targets->invalid = target;
+        targets->invalid_why = why;
         return;
     }
-    target = record_value_canonical(targets->arena, type, target);
     arena_reserve(targets->arena, &targets->items, &targets->capacity, targets->count + 1);
-    targets->items[targets->count++] = target;
+    targets->items[targets->count++] = read;
 }
 
 static void add_cluster(const struct endpoint_context *context,
@@ -417,15 +402,13 @@ static void note_invalid_target(const struct targets *targets, struct intent_end
     AUTO_BUFFER shown = {0};
     text_clean(&shown, targets->invalid, TARGET_SHOWN_MAX);
     endpoint->invalid_target =
-        arena_printf(targets->arena,
-                     "\"%s\" is neither an address nor a host name: correct it where it is "
-                     "written",
-                     shown.at ? shown.at : "");
+        arena_printf(targets->arena, "\"%s\" %s: correct it where it is written, or take it out",
+                     shown.at ? shown.at : "", targets->invalid_why);
 }
 
 static void fill_sets(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
-    struct targets targets = {.arena = context->reader->arena};
+    struct targets targets = {.arena = context->reader->arena, .name = endpoint->service->name};
     find_targets(context, endpoint, &targets);
     endpoint->is_unknown = targets.is_unknown;
     if (targets.is_unknown || !targets.count)
