@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import types
 
 import pytest
 import yaml
@@ -221,6 +222,37 @@ def test_a_name_that_the_server_does_not_take_says_why(tmp_path, name_server, pr
     assert synced()["reason"] == "SyncFailing" and synced()["message"]
     text = (path / "all.yaml.status").read_text() + program.tail()
     assert not any(each in text for each in (name_server.secret, WRONG_SECRET, "not base64!"))
+
+
+@pytest.mark.parametrize("kind", ["knot", "bind"])
+@pytest.mark.parametrize("part", ["elsewhere.test", "d0.{}"])
+def test_a_zone_that_the_server_does_not_serve_is_named(tmp_path, name_servers, programs, kind,
+                                                        part):
+    server = name_servers(kind)
+    zone = part.format(server.zone)
+    other = types.SimpleNamespace(port=server.port, zone=zone)
+    path = tmp_path / "manifests"
+    path.mkdir()
+    (path / "all.yaml").write_text(yaml.safe_dump_all([
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tsig", "namespace": "shop"},
+         "stringData": {"key": server.secret}},
+        of("EdgeCluster", "vendor.edge", provider="vendor", cluster="edge",
+           kvPairs=[{"name": "addresses", "kv": [{"dnsPublicAddress": "198.51.100.7"}]}]),
+        record(other, 0), *publication(other, 0)]))
+    (path / "all.yaml").chmod(0o600)
+    program = programs.start("signpost", [
+        SIGNPOST, "run", "--dir", path, "--controllers", "intent", "--intent-listen",
+        f"{harness.LOOPBACK}:{harness.free_port()}", "--metrics-bind-address", "0",
+        "--health-probe-bind-address", "0"])
+
+    def names():
+        return [name for status in statuses(path) for name in status.get("names", [])]
+
+    wait_until(lambda: any(f"does not serve the zone {zone} as primary" in name.get("message", "")
+                           for name in names()), lambda: f"the zone is named: {names()}", 60,
+               [program])
+    assert names()[0]["state"] == "Written"
+    assert names()[0]["reason"] in ("ServerError", "AuthenticationFailed")
 
 
 def two_clusters(server, one, two):

@@ -45,13 +45,18 @@ bool signed_exchange_again_error(struct error *err, const char *reason, const ch
     return false;
 }
 
+#define NOT_SERVED                                                                                 \
+    "it does not serve the zone %s as primary, or does not let the TSIG key %.*s query and "       \
+    "update "                                                                                      \
+    "it: the server's log says which"
+
 static const struct meaning {
     unsigned rcode;
     enum fault fault;
     int status;
     const char *reason;
     const char *code;
-    bool names_key;
+    bool is_of_zone; // it may say that the zone is not there
     const char *advice;
 } meanings[] = {
     {RCODE_NOTZONE, FAULT_SPEC, 400, "ValidationFailed", "INVALID_DOMAIN", false,
@@ -62,10 +67,8 @@ static const struct meaning {
      "the record set exists although it must not"},
     {RCODE_NXRRSET, FAULT_SPEC, 409, "Conflict", "OWNED_BY_OTHER", false,
      "the record set is not what it must be"},
-    {RCODE_REFUSED, FAULT_AUTH, 500, "AuthenticationFailed", "SERVER_ERROR", true,
-     "allow it to query and update the zone, or see the server's log"},
-    {RCODE_NOTAUTH, FAULT_AUTH, 500, "AuthenticationFailed", "SERVER_ERROR", true,
-     "does the server hold the zone as primary, and know the key?"},
+    {RCODE_REFUSED, FAULT_AUTH, 500, "AuthenticationFailed", "SERVER_ERROR", true, NULL},
+    {RCODE_NOTAUTH, FAULT_AUTH, 500, "AuthenticationFailed", "SERVER_ERROR", true, NULL},
     {RCODE_SERVFAIL, FAULT_AGAIN, 503, "ServerError", "SERVER_ERROR", false,
      "the server failed: its log says why"},
     {RCODE_NOTIMP, FAULT_AGAIN, 500, "ServerError", "SERVER_ERROR", false,
@@ -86,11 +89,14 @@ void signed_exchange_rcode_error(const struct rfc2136_session *session, unsigned
                                  const char *about, struct error *err)
 {
     const struct meaning *meaning = meaning_of(rcode);
-    struct text key = meaning->names_key ? tsig_key_shown(&session->key) : TEXT("");
-    error_set(err, meaning->fault, meaning->reason, "%s: %s answered %s%s%.*s%s%s", about,
-              session->address, message_rcode_name(rcode),
-              meaning->names_key ? " to the TSIG key " : "", TEXT_ARGS(key),
-              meaning->advice ? ": " : "", meaning->advice ? meaning->advice : "");
+    const char *name = message_rcode_name(rcode);
+    if (meaning->is_of_zone)
+        error_set(err, meaning->fault, meaning->reason, "%s: %s answered %s: " NOT_SERVED, about,
+                  session->address, name, session->zone, TEXT_ARGS(tsig_key_shown(&session->key)));
+    else
+        error_set(err, meaning->fault, meaning->reason, "%s: %s answered %s%s%s", about,
+                  session->address, name, meaning->advice ? ": " : "",
+                  meaning->advice ? meaning->advice : "");
     mark(err, meaning->status, meaning->code);
 }
 
@@ -135,14 +141,27 @@ static unsigned rcode_in(struct text octets)
     return octets.len > 3 ? (unsigned)octets.at[3] & 0xf : 0;
 }
 
+// A server signs nothing where it has no zone that would name the key.
+static void set_unsigned_refusal(const struct rfc2136_session *session, unsigned rcode,
+                                 struct error *err)
+{
+    signed_exchange_again_error(err, "ServerError", "%s: %s answered %s, unsigned: " NOT_SERVED,
+                                session->zone, session->address, message_rcode_name(rcode),
+                                session->zone, TEXT_ARGS(tsig_key_shown(&session->key)));
+}
+
 static void set_untrusted(const struct rfc2136_session *session, enum tsig_result result,
                           struct text octets, struct error *err)
 {
+    unsigned rcode = rcode_in(octets);
+    if (result == TSIG_ABSENT && meaning_of(rcode)->is_of_zone) {
+        set_unsigned_refusal(session, rcode, err);
+        return;
+    }
     signed_exchange_again_error(
         err, "ServerUnreachable",
         "the answer of %s (%s) %s: it does not count; check the TSIG key %.*s", session->address,
-        message_rcode_name(rcode_in(octets)), flaw_of(result),
-        TEXT_ARGS(tsig_key_shown(&session->key)));
+        message_rcode_name(rcode), flaw_of(result), TEXT_ARGS(tsig_key_shown(&session->key)));
 }
 
 static void set_refused(const struct rfc2136_session *session, unsigned code, struct error *err)

@@ -945,8 +945,11 @@ static void rcode_of_an_update_decides_the_answer(void **state)
         {RCODE_YXDOMAIN, 409, "OWNED_BY_OTHER", FAULT_SPEC, "YXDOMAIN"},
         {RCODE_YXRRSET, 409, "OWNED_BY_OTHER", FAULT_SPEC, "YXRRSET"},
         {RCODE_NXRRSET, 409, "OWNED_BY_OTHER", FAULT_SPEC, "NXRRSET"},
+        {RCODE_REFUSED, 500, "SERVER_ERROR", FAULT_AUTH, "REFUSED to this record"},
         {RCODE_REFUSED, 500, "SERVER_ERROR", FAULT_AUTH, "TSIG key signpost.key"},
-        {RCODE_NOTAUTH, 500, "SERVER_ERROR", FAULT_AUTH, "TSIG key signpost.key"},
+        {RCODE_NOTAUTH, 500, "SERVER_ERROR", FAULT_AUTH,
+         "answered NOTAUTH: it does not serve the zone example.com as primary, or does not let the "
+         "TSIG key signpost.key query and update it"},
         {RCODE_SERVFAIL, 503, "SERVER_ERROR", FAULT_AGAIN, "SERVFAIL"},
         {RCODE_NOTIMP, 500, "SERVER_ERROR", FAULT_AGAIN, "takes no UPDATE"},
         {RCODE_FORMERR, 500, "SERVER_ERROR", FAULT_AGAIN, "FORMERR"},
@@ -1058,8 +1061,8 @@ static void zone_that_is_not_there_is_not_halved(void **state)
     expect_update(bench, 2, 2);
     say_rcode(bench, RCODE_NOTAUTH);
     expect_done(bench);
-    check_change(bench, 0, 500, "SERVER_ERROR", "the TSIG key signpost.key:");
-    check_change(bench, 1, 500, "SERVER_ERROR", "the TSIG key signpost.key:");
+    check_change(bench, 0, 500, "SERVER_ERROR", "the TSIG key signpost.key query");
+    check_change(bench, 1, 500, "SERVER_ERROR", "the TSIG key signpost.key query");
 }
 
 // ---- trust and transport ------------------------------------------------------------------------
@@ -1070,11 +1073,38 @@ static void unsigned_answer_is_none_and_names_the_key(void **state)
     want(bench, CHANGE_SET, www());
     begin(bench);
     expect_query(bench, "www.example.com", A);
-    say(bench, (struct said){.rcode = RCODE_REFUSED, .is_unsigned = true});
+    say(bench, (struct said){.is_unsigned = true});
     expect_done(bench);
-    check_change(bench, 0, 503, "SERVER_ERROR", "(REFUSED) is not signed");
+    check_change(bench, 0, 503, "SERVER_ERROR", "(NOERROR) is not signed");
     check_change(bench, 0, 503, "SERVER_ERROR", "TSIG key signpost.key");
     assert_true(bench->job.is_transport_failure);
+}
+
+// So Knot answers: it knows no key for a zone that it does not have.
+static void unsigned_refusal_says_that_the_zone_may_not_be_served(void **state)
+{
+    static const struct {
+        unsigned rcode;
+        const char *part;
+    } rows[] = {
+        {RCODE_REFUSED,
+         "example.com: 192.0.2.53:5353 answered REFUSED, unsigned: it does not serve "
+         "the zone example.com as primary"},
+        {RCODE_NOTAUTH, "answered NOTAUTH, unsigned: it does not serve the zone example.com as "
+                        "primary, or does not let the TSIG key signpost.key query and update it"},
+    };
+    struct bench *bench = *state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        bench->job.change_count = 0;
+        want(bench, CHANGE_SET, www());
+        begin(bench);
+        expect_query(bench, "www.example.com", A);
+        say(bench, (struct said){.rcode = rows[i].rcode, .is_unsigned = true});
+        expect_done(bench);
+        check_change(bench, 0, 503, "SERVER_ERROR", rows[i].part);
+        assert_string_equal(bench->changes[0].outcome.error->reason, "ServerError");
+        rfc2136_provider.end(steal(bench->exchange));
+    }
 }
 
 static void answer_signed_otherwise_is_none(void **state)
@@ -1199,8 +1229,8 @@ static void unwanted_answer_is_named_when_the_time_is_over(void **state)
     rfc2136_provider.handle_reply(bench->exchange, &bench->moment,
                                   &(struct ask_result){.kind = ASK_DNS, .dns = &reply});
     expect_done(bench);
-    check_change(bench, 0, 503, "SERVER_ERROR", "(REFUSED) is not signed");
-    check_change(bench, 0, 503, "SERVER_ERROR", "check the TSIG key signpost.key");
+    check_change(bench, 0, 503, "SERVER_ERROR", "REFUSED, unsigned: it does not serve the zone");
+    check_change(bench, 0, 503, "SERVER_ERROR", "TSIG key signpost.key");
     assert_true(bench->job.is_transport_failure);
 }
 
@@ -1380,7 +1410,7 @@ static void zone_that_is_not_served_is_unhealthy(void **state)
         enum fault fault;
         const char *part;
     } rows[] = {
-        {{.rcode = RCODE_REFUSED}, 500, FAULT_AUTH, "the TSIG key signpost.key:"},
+        {{.rcode = RCODE_REFUSED}, 500, FAULT_AUTH, "the TSIG key signpost.key query"},
         {{.rcode = RCODE_SERVFAIL}, 503, FAULT_AGAIN, "SERVFAIL"},
         {{.is_foreign = true}, 503, FAULT_AGAIN, "not authoritative"},
         {{.is_unsigned = true}, 503, FAULT_AGAIN, "is not signed"},
@@ -1447,6 +1477,7 @@ int main(void)
         TEST(record_that_is_refused_beside_others_is_blamed_with_the_key),
         TEST(zone_that_is_not_there_is_not_halved),
         TEST(unsigned_answer_is_none_and_names_the_key),
+        TEST(unsigned_refusal_says_that_the_zone_may_not_be_served),
         TEST(answer_signed_otherwise_is_none),
         TEST(unsigned_update_answer_leaves_the_outcome_open_to_the_next_try),
         TEST(key_that_the_server_refuses_is_named),
