@@ -788,7 +788,7 @@ static void a_native_record_has_the_owner_and_no_object_of_external_dns(void **s
     static const struct kind *const kinds[] = {&deployment_kind, &serviceaccount_kind, &role_kind,
                                                &rolebinding_kind};
     (void)state;
-    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    put(&secret_kind, "tsig", "'data':{'secret':'YzJWamNtVjA='}");
     use_record(SIGNED ",'txt-prefix':'own-'", REFS_TO("tsig"));
     const char *args = deployment_json("spec.template.spec.containers[0].args");
     assert_non_null(strstr(args, "\"--txt-owner-id=" OWNER "\""));
@@ -808,7 +808,7 @@ static void a_native_record_has_the_owner_and_no_object_of_external_dns(void **s
 static void a_native_record_without_registry_has_no_owner(void **state)
 {
     (void)state;
-    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    put(&secret_kind, "tsig", "'data':{'secret':'YzJWamNtVjA='}");
     use_record(SIGNED ",'registry':'noop'", NATIVE);
     decide_record();
     assert_string_equal(json_of(arena, site.decision.backends[0].config),
@@ -826,7 +826,7 @@ static void a_native_place_in_use_does_not_change(void **state)
         SIGNED ",'txt-suffix':'-s'",      SIGNED ",'registry':'noop'",
     };
     (void)state;
-    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    put(&secret_kind, "tsig", "'data':{'secret':'YzJWamNtVjA='}");
     use_record(SIGNED, NATIVE);
     reconcile_site("dig");
     for (size_t i = 0; i < COUNT_OF(places); i++) {
@@ -842,7 +842,7 @@ static void a_native_place_in_use_does_not_change(void **state)
         assert_int_equal(site.decision.backends[0].fault.fault, FAULT_NONE);
     }
     apply_record(SIGNED, NATIVE_WITH("new"), ""); // a key is no place
-    put(&secret_kind, "new", "'data':{'secret':'c2VjcmV0'}");
+    put(&secret_kind, "new", "'data':{'secret':'YzJWamNtVjA='}");
     reconcile_record();
     assert_condition("Accepted", "True/Accepted");
 }
@@ -850,7 +850,7 @@ static void a_native_place_in_use_does_not_change(void **state)
 static void what_a_publication_hears_of_a_native_name_is_told_of_its_record(void **state)
 {
     (void)state;
-    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    put(&secret_kind, "tsig", "'data':{'secret':'YzJWamNtVjA='}");
     use_record(SIGNED, NATIVE);
     reconcile_site("dig");
     reconcile_record();
@@ -1001,6 +1001,35 @@ static void coredns_without_an_etcd_says_so(void **state)
     assert_condition("CredentialsReady", "True/Ready");
 }
 
+static void assert_credentials(const char *data, const char *condition, const char *message)
+{
+    put(&secret_kind, "tsig", arena_printf(arena, "'data':{'secret':'%s'}", data));
+    reconcile_record();
+    assert_condition("CredentialsReady", condition);
+    assert_string_equal(message_of(arena, record_status(), "CredentialsReady"), message);
+}
+
+static void a_secret_of_tsig_is_base64(void **state)
+{
+    static const char not_base64[] =
+        "key secret of Secret shop/tsig must be base64: copy it from the server's key as it stands";
+    static const char empty[] = "key secret of Secret shop/tsig is empty: put the value there";
+    (void)state;
+    for (int is_native = 0; is_native < 2; is_native++) {
+        close_site(NULL);
+        open_site(state);
+        put(&secret_kind, "tsig", "'data':{}");
+        use_record(SIGNED, is_native ? REFS_TO("tsig") ",'engine':'native'" : REFS_TO("tsig"));
+        assert_credentials("Pyo=", "False/InvalidConfiguration", not_base64);     // ?*
+        assert_credentials("c2VjcmV0", "False/InvalidConfiguration", not_base64); // secret
+        assert_null(deployment());
+        assert_credentials("", "False/SecretKeyMissing", empty);
+        assert_credentials("Cg==", "False/SecretKeyMissing", empty); // a line feed
+        assert_credentials("YzJWamNtVjAK", "True/Ready",
+                           "all Secrets that the record names are there, with their keys");
+    }
+}
+
 static void an_incomplete_secret_holds_the_deployment(void **state)
 {
     (void)state;
@@ -1011,7 +1040,7 @@ static void an_incomplete_secret_holds_the_deployment(void **state)
     reconcile_record();
     assert_condition("CredentialsReady", "False/SecretKeyMissing");
     assert_null(deployment());
-    put(&secret_kind, "tsig", "'data':{'secret':'c2VjcmV0'}");
+    put(&secret_kind, "tsig", "'data':{'secret':'YzJWamNtVjA='}");
     reconcile_record();
     assert_condition("CredentialsReady", "True/Ready");
     const char *before = deployment_json("spec.template.metadata.annotations");
@@ -1020,10 +1049,10 @@ static void an_incomplete_secret_holds_the_deployment(void **state)
     reconcile_record();
     assert_condition("CredentialsReady", "False/SecretKeyMissing");
     assert_string_equal(deployment_json("spec.template.metadata.annotations"), before);
-    put(&secret_kind, "tsig", "'data':{'secret':'b3RoZXI='}");
+    put(&secret_kind, "tsig", "'data':{'secret':'YjNSb1pYST0='}");
     reconcile_record();
     assert_string_not_equal(deployment_json("spec.template.metadata.annotations"), before);
-    assert_null(strstr(json_of(arena, record_status()), "b3RoZXI"));
+    assert_null(strstr(json_of(arena, record_status()), "b3RoZXI="));
 }
 
 // ---- how it fares -------------------------------------------------------------------------------
@@ -1031,9 +1060,9 @@ static void an_incomplete_secret_holds_the_deployment(void **state)
 static void a_crash_is_shown_with_its_last_line_and_no_secret(void **state)
 {
     (void)state;
-    put(&secret_kind, "tsig", "'data':{'secret':'aHVudGVyMg=='}"); // hunter2
+    put(&secret_kind, "tsig", "'data':{'secret':'aHVudGVyMjI='}"); // hunter22
     use_record(SIGNED, REFS_TO("tsig"));
-    run_pod(false, "first\\nfatal: bad key hunter2 given\\n");
+    run_pod(false, "first\\nfatal: bad key hunter22 given\\n");
     reconcile_record();
     assert_condition("DeploymentAvailable", "False/CrashLoop");
     assert_string_equal(message_of(arena, record_status(), "DeploymentAvailable"),
@@ -1041,7 +1070,7 @@ static void a_crash_is_shown_with_its_last_line_and_no_secret(void **state)
     AUTO_BUFFER line = {0};
     for (int i = 0; i < 249; i++)
         buffer_add_char(&line, 'x');
-    run_pod(false, arena_printf(arena, "%s hunter2hunter2", line.at));
+    run_pod(false, arena_printf(arena, "%s hunter22hunter22", line.at));
     reconcile_record();
     assert_string_equal(message_of(arena, record_status(), "DeploymentAvailable"),
                         arena_printf(arena, "external-dns ended: %s ******", line.at));
@@ -1186,6 +1215,7 @@ int main(void)
         STORY(external_dns_drains_on_though_the_engine_is_changed),
         STORY(a_place_is_remembered_without_its_deployment),
         STORY(coredns_without_an_etcd_says_so),
+        STORY(a_secret_of_tsig_is_base64),
         STORY(an_incomplete_secret_holds_the_deployment),
         STORY(a_crash_is_shown_with_its_last_line_and_no_secret),
         STORY(what_keeps_a_deployment_away_is_named),

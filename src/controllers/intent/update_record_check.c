@@ -205,6 +205,30 @@ struct secret *update_record_secret(const struct update_record_reconcile *reconc
     return object ? secret_kind_get(object_spec(object), ref->key) : NULL;
 }
 
+// What is wrong with what a Secret has for that target; NULL: nothing that is known.
+static const char *content_fault(const struct update_record_ref *ref, struct text content)
+{
+    const struct external_dns_parameter *row = external_dns_find(ref->target);
+    return row && row->form == FORM_SECRET && row->check ? row->check(content) : NULL;
+}
+
+static void check_content_of(struct update_record_reconcile *reconcile,
+                             const struct update_record_ref *ref, const char *name,
+                             const struct secret *secret)
+{
+    struct text content = text_trim(secret_expose(secret));
+    const char *fault = content_fault(ref, content);
+    if (!content.len)
+        set_fault(&reconcile->credentials, REASON_SECRET_KEY_MISSING,
+                  arena_printf(reconcile->arena, "key %.*s of %s is empty: put the value there",
+                               TEXT_ARGS(ref->key), name));
+    else if (fault)
+        set_fault(&reconcile->credentials, REASON_INVALID_CONFIGURATION,
+                  arena_printf(reconcile->arena,
+                               "key %.*s of %s %s: copy it from the server's key as it stands",
+                               TEXT_ARGS(ref->key), name, fault));
+}
+
 static void check_ref(struct update_record_reconcile *reconcile,
                       const struct update_record_ref *ref)
 {
@@ -216,10 +240,12 @@ static void check_ref(struct update_record_reconcile *reconcile,
     if (!object)
         set_fault(&reconcile->credentials, REASON_SECRET_NOT_FOUND,
                   arena_printf(reconcile->arena, "%s does not exist: create it", name));
-    else if (!secret || !secret_len(secret))
+    else if (!secret)
         set_fault(&reconcile->credentials, REASON_SECRET_KEY_MISSING,
                   arena_printf(reconcile->arena, "%s has no key %.*s: add it", name,
                                TEXT_ARGS(ref->key)));
+    else
+        check_content_of(reconcile, ref, name, secret);
 }
 
 // A hash of the contents would let weak ones be guessed.

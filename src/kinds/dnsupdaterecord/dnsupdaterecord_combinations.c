@@ -184,7 +184,7 @@ static void check_tsig(const struct check_run *run)
         refuse_tsig(run);
     else if (!is_gss(run))
         require_tsig(run);
-    if (value_of(run, PARAMETER_RFC2136_TSIG_SECRET))
+    if (text_of_id(run, PARAMETER_RFC2136_TSIG_SECRET).len)
         parameter_error(run, PARAMETER_RFC2136_TSIG_SECRET,
                         "must not stand in the object, whose history keeps it: put it into a "
                         "Secret and add an entry to spec.secretRefs with target "

@@ -129,6 +129,7 @@ static void messages_are_signed_or_not(void **state)
         {"rfc2136", WITH("'rfc2136-insecure':true") ",'extraArgs':[{'name':'rfc2136-gss-tsig'}]",
          "rfc2136-insecure: must not stand beside rfc2136-gss-tsig"},
         {"rfc2136", WITH("'rfc2136-tsig-secret':'?!'"), "rfc2136-tsig-secret: must be base64"},
+        {"rfc2136", WITH("'rfc2136-tsig-secret':''"), "rfc2136-tsig-secret: must not be empty"},
         {"rfc2136", WITH("'rfc2136-host':[]"), "rfc2136-host: is required"},
         {"rfc2136", WITH("'tls-client-cert':null"), "tls-client-cert: is missing"},
         {"rfc2136", WITH("'tls-client-cert-key':null"), "tls-client-cert-key: is missing"},
