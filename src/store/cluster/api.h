@@ -35,9 +35,8 @@ struct api_request {
     int64_t timeout_ms;       // whole request; 0: API_TIMEOUT_MS, of a watch none; API_FOREVER
     bool is_watch;            // a connection of its own, with probes
     size_t max_body_octets;   // 0: 3 MiB
-    void (*piece)(
-        void *context,
-        struct text piece); // body of a 2xx as it comes; first none: the head is here; may cancel
+    // Gets the body of a 2xx as it comes, and nothing first: the head is here. May cancel.
+    void (*piece)(void *context, struct text piece);
 };
 
 // Lives for the length of the callback.
