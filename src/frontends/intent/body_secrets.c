@@ -68,10 +68,24 @@ static void put_data(const struct secrets_pass *pass, struct text key, struct te
     value_set(pass->data, key, value_make_text(pass->arena, text_of(text)));
 }
 
+// The check of the record sees no value any more.
+static void check_secret(const struct secrets_pass *pass, struct text target, struct text secret,
+                         const char *pointer)
+{
+    const struct external_dns_parameter *row = external_dns_find(target);
+    struct text content = text_trim(secret);
+    if (!content.len)
+        body_faults_add(pass->faults, pointer, "must not be empty");
+    else if (row && row->check && row->check(content))
+        body_faults_add(pass->faults, pointer, "%s", row->check(content));
+}
+
 static void move_secret(const struct secrets_pass *pass, struct text target, struct text secret,
                         const char *pointer)
 {
     bool is_kept = text_is(secret, SECRETS_MASK) || !pass->data;
+    if (!is_kept)
+        check_secret(pass, target, secret, pointer);
     if (is_kept && pass->data && !find_ref(pass->old, pass->secret, target)) {
         body_faults_add(pass->faults, pointer,
                         "is a mask, and there is no value yet that it keeps");

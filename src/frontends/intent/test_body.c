@@ -145,12 +145,12 @@ static void secrets_leave_a_record_and_masks_stand_for_them(void **state)
     struct body_faults faults = {.arena = arena};
     struct value *data = value_make(arena, VALUE_MAP);
     struct value *map = json("{\"provider\":\"rfc2136\",\"external-dns-parameters\":{"
-                             "\"rfc2136-tsig-secret\":\"s3cret\",\"rfc2136-host\":\"h\"},"
+                             "\"rfc2136-tsig-secret\":\"czNjcmV0\",\"rfc2136-host\":\"h\"},"
                              "\"extraArgs\":[{\"name\":\"x-token\",\"value\":\"t0ken\"}]}");
     (void)state;
     body_secrets_take(arena, RESOURCE_RECORD, TEXT("r"), "r-credentials", map, NULL, data, &faults);
     assert_int_equal(faults.count, 0);
-    expect_json(data, "{\"rfc2136-tsig-secret\":\"czNjcmV0\",\"x-token\":\"dDBrZW4=\"}");
+    expect_json(data, "{\"rfc2136-tsig-secret\":\"Y3pOamNtVjA=\",\"x-token\":\"dDBrZW4=\"}");
     expect_json(map,
                 "{\"provider\":\"rfc2136\",\"external-dns-parameters\":{\"rfc2136-host\":\"h\"}"
                 ",\"secretRefs\":[{\"target\":\"rfc2136-tsig-secret\",\"name\":"
@@ -169,6 +169,32 @@ static void secrets_leave_a_record_and_masks_stand_for_them(void **state)
     assert_int_equal(faults.count, 0);
     assert_int_equal(none->count, 0);
     assert_true(value_equal(shown, map));
+}
+
+static void a_secret_of_tsig_that_cannot_be_one_is_refused(void **state)
+{
+    static const struct {
+        const char *secret;
+        const char *text; // NULL: it is taken
+    } rows[] = {{"no base64!", "must be base64"},
+                {"QUJ", "must be base64"},
+                {" ", "must not be empty"},
+                {"QUJD\\n", NULL}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct body_faults faults = {.arena = arena};
+        struct value *map = json(
+            arena_printf(arena, "{\"external-dns-parameters\":{\"rfc2136-tsig-secret\":\"%s\"}}",
+                         rows[i].secret));
+        body_secrets_take(arena, RESOURCE_RECORD, TEXT("r"), "r-credentials", map, NULL,
+                          value_make(arena, VALUE_MAP), &faults);
+        assert_int_equal(faults.count, rows[i].text != NULL);
+        if (!rows[i].text)
+            continue;
+        assert_string_equal(faults.items[0].pointer,
+                            "/spec/external-dns-parameters/rfc2136-tsig-secret");
+        assert_string_equal(faults.items[0].text, rows[i].text);
+    }
 }
 
 // ---- patches ------------------------------------------------------------------------------------
@@ -203,6 +229,7 @@ int main(void)
         cmocka_unit_test(pointers_are_those_of_the_body),
         cmocka_unit_test(parts_are_found_by_their_names),
         cmocka_unit_test(secrets_leave_a_record_and_masks_stand_for_them),
+        cmocka_unit_test(a_secret_of_tsig_that_cannot_be_one_is_refused),
         cmocka_unit_test(a_patch_makes_one_tree_of_the_other),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
