@@ -5,6 +5,7 @@ import concurrent.futures
 import http.client
 import json
 import random
+import re
 import resource
 import socket
 import ssl
@@ -610,6 +611,10 @@ def test_names_that_will_stay_are_told(shop):
 
 
 def test_a_record_in_use_moves_only_when_told(shop):
+    def moves():
+        return [word for path in shop.site.folder.rglob("*.yaml") for word in re.findall(
+            rf"{harness.GROUP}/move: (\w+)", path.read_text())]
+
     shop.ask("POST", f"{GROUP}/group/instantiate")
     other = {**PARAMETERS, "rfc2136-tsig-secret": "********", "rfc2136-host": "192.0.2.54"}
     spec = {"provider": "rfc2136", "external-dns-parameters": other}
@@ -624,6 +629,10 @@ def test_a_record_in_use_moves_only_when_told(shop):
     assert shop.put(RECORDS, "public", spec, "?move=yes").status == 400
     moved = shop.put(RECORDS, "public", spec, "?move=drain")
     assert moved.status == 200 and "absent while" in moved.headers["Warning"]
+    assert moves() == ["drain"]
+    # The old place does not answer, as it turns out.
+    assert shop.put(RECORDS, "public", spec, "?move=abandon").status == 200
+    assert moves() == ["abandon"]
 
 
 # ---- the process --------------------------------------------------------------------------------

@@ -277,6 +277,15 @@ static bool check_change(struct item_change *change)
     return !missing.count;
 }
 
+// Consents to a move that begins, or says anew how one goes on.
+static void put_move(struct item_change *change, bool begins)
+{
+    static const char path[] = "metadata.annotations[" DNS_GROUP "/move]";
+    struct call *call = change->call;
+    if (call->route.move && (begins || value_at(change->built.next, path, NULL)))
+        value_put_text(call->arena, change->built.next, path, call->route.move);
+}
+
 // A record whose names stand somewhere does not move without being told to.
 static bool check_move(struct item_change *change)
 {
@@ -286,15 +295,12 @@ static bool check_move(struct item_change *change)
         return true;
     check_moved(call->arena, change->place.map, change->built.map, &call->faults);
     place_add_users(engine_of(call), change->place.object, &lines);
-    if (!call->faults.count || !lines.count) {
+    bool begins = call->faults.count && lines.count;
+    put_move(change, begins);
+    if (!begins || call->route.move) {
         call->faults.count = 0;
-        return true;
-    }
-    if (call->route.move) {
-        call->faults.count = 0;
-        value_put_text(call->arena, change->built.next, "metadata.annotations[" DNS_GROUP "/move]",
-                       call->route.move);
-        body_faults_warn(&call->faults, "names are absent while the record moves");
+        if (begins)
+            body_faults_warn(&call->faults, "names are absent while the record moves");
         return true;
     }
     call_answer_text(call, 409,
