@@ -94,6 +94,24 @@ def test_a_record_moves_away_from_a_server_that_is_gone(own, programs, tmp_path)
     assert harness.holds(lambda: own.rows(), 2)
 
 
+def test_a_move_that_may_abandon_removes_what_can_be_removed(own, programs, tmp_path):
+    own.publish(own.kept)
+    own.start("intent")
+    own.wait_settled(own.kept)
+    (tmp_path / "other").mkdir()
+    other = harness.NAME_SERVERS["knot"](programs, tmp_path / "other")
+    other.secret = own.server.secret
+    other.configure()
+    other.start()
+    own.annotate("move", "abandon")
+    own.edit_record(lambda record: record["spec"]["external-dns-parameters"].update(
+        {"rfc2136-port": other.port}))
+    own.site.wait(lambda: other.ask(own.kept, "A"), "the name is at the new place", 60)
+    assert not own.server.ask(own.kept, "A")
+    assert not [line for line in own.site.program.lines()
+                if line.get("reason") == "RecordsRetained"]
+
+
 def test_a_name_that_was_never_taken_is_gone_at_once(own):
     own.intent["spec"]["inbound"][0].update(externalName=own.server.zone)
     own.site.write("traffic.yaml", yaml.safe_dump(own.intent))

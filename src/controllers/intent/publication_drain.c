@@ -152,9 +152,10 @@ static void block_drain(struct drain *drain)
 
 static void drain_native(struct drain *drain)
 {
-    if (publication_natives_are_gone(drain->reconcile, drain->record))
+    if (publication_natives_are_gone(drain->reconcile, drain->record, false))
         verify_drain(drain, REASON_DRAINED, "the provider has the names no more");
-    else if (drain->spec->may_abandon)
+    else if (drain->spec->may_abandon &&
+             publication_natives_are_gone(drain->reconcile, drain->record, true))
         let_stay(drain);
     else
         go_on(drain, REASON_DRAINING, "the names are being removed from the provider");

@@ -250,32 +250,6 @@ bool native_claim_is_settled(const struct native_claim *claim)
            receipt->intent == (claim->is_wanted ? CLAIM_SET : CLAIM_REMOVE);
 }
 
-static bool is_gone(const struct publication_reconcile *reconcile,
-                    const struct publication_record *record, const struct published_name *name)
-{
-    enum record_type type;
-    struct text zone;
-    struct native_claim claim = {.record = record, .name = name->name};
-    if (zone_of(reconcile->arena, &claim, &zone) == NATIVE_ZONES_MAX ||
-        !record_type_parse(name->type, &type))
-        return true;
-    claim.receipt =
-        snapshot_receipt(reconcile->in, native_registry(reconcile->arena, record->spec, zone), type,
-                         zone, subdomain_of(name->name, zone));
-    return native_claim_is_settled(&claim);
-}
-
-bool publication_natives_are_gone(struct publication_reconcile *reconcile,
-                                  const struct publication_record *record)
-{
-    const struct dnspublication_status *before = &reconcile->before;
-    for (size_t i = 0; i < before->name_count; i++)
-        if (publication_remembers(reconcile, &before->names[i], record) &&
-            !is_gone(reconcile, record, &before->names[i]))
-            return false;
-    return true;
-}
-
 struct native_claim *publication_native_of(const struct publication_reconcile *reconcile,
                                            const struct publication_record *record,
                                            const struct endpoint *set)
@@ -330,6 +304,42 @@ static const struct error *failure_of(const struct publication_reconcile *reconc
     const struct receipt *receipt = claim->receipt;
     bool has_failed = receipt && receipt->attempts && !receipt->is_recalled;
     return has_failed ? &receipt->error : fault_of(reconcile, claim);
+}
+
+// The claim on a name that the status remembers; false: it was never claimed.
+static bool find_claim(const struct publication_reconcile *reconcile,
+                       const struct publication_record *record, const struct published_name *name,
+                       struct native_claim *out)
+{
+    enum record_type type;
+    struct text zone;
+    *out = (struct native_claim){.record = record, .name = name->name};
+    if (zone_of(reconcile->arena, out, &zone) == NATIVE_ZONES_MAX ||
+        !record_type_parse(name->type, &type))
+        return false;
+    out->receipt =
+        snapshot_receipt(reconcile->in, native_registry(reconcile->arena, record->spec, zone), type,
+                         zone, subdomain_of(name->name, zone));
+    return true;
+}
+
+static bool is_left(const struct publication_reconcile *reconcile, const struct native_claim *claim,
+                    bool may_fail)
+{
+    return !native_claim_is_settled(claim) && !(may_fail && failure_of(reconcile, claim));
+}
+
+bool publication_natives_are_gone(struct publication_reconcile *reconcile,
+                                  const struct publication_record *record, bool may_fail)
+{
+    const struct dnspublication_status *before = &reconcile->before;
+    struct native_claim claim;
+    for (size_t i = 0; i < before->name_count; i++)
+        if (publication_remembers(reconcile, &before->names[i], record) &&
+            find_claim(reconcile, record, &before->names[i], &claim) &&
+            is_left(reconcile, &claim, may_fail))
+            return false;
+    return true;
 }
 
 // The server does not remove it, and people have said that it may stay then.

@@ -99,9 +99,10 @@ bool publication_is_released(const struct publication_reconcile *reconcile,
 const struct native_claim *publication_find_native(const struct publication_reconcile *reconcile,
                                                    const struct intent_endpoint *endpoint,
                                                    const struct endpoint *set);
-// Are all names of a native record that the status remembers proven to be gone?
+// Are all names of a native record that the status remembers proven to be gone? `may_fail`: those
+// that its server was seen not to remove count as well.
 bool publication_natives_are_gone(struct publication_reconcile *reconcile,
-                                  const struct publication_record *record);
+                                  const struct publication_record *record, bool may_fail);
 // The claim by which such a name is being removed; NULL: there is none.
 const struct native_claim *publication_find_removal(struct publication_reconcile *reconcile,
                                                     const struct published_name *name);

@@ -1290,6 +1290,33 @@ static void a_native_name_goes_though_its_object_went_before(void **state)
     assert_string_equal(state_of_dig(), "Terminated");
 }
 
+// A process that begins anew has tried nothing yet.
+static void a_native_name_that_may_stay_is_tried_first(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    reconcile_site("dig");
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
+    value_put(arena, record->tree, "metadata.annotations",
+              quote(arena, "{'" ABANDON_ANNOTATION "':'true'}"));
+    store_tree(record);
+    put_publication("'desired':'Terminated'");
+    site.outcome = RECEIPT_WAITING;
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].kind == &dnsendpoint_kind)
+            site.objects[i].tree = NULL;
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "REMOVE A shop example.org");
+    assert_string_equal(state_of_dig(), "Terminating");
+    site.failure = "192.0.2.53:53 does not answer";
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/RecordsRetained");
+    assert_string_equal(state_of_dig(), "Terminated");
+    site.failure = NULL;
+}
+
 // ---- the end of a namespace ---------------------------------------------------------------------
 
 static void end_namespace(void)
@@ -1538,6 +1565,8 @@ int main(void)
         SITE(names_that_a_folder_leaves_to_nobody_keep_their_objects),
         SITE(names_that_external_dns_was_to_remove_are_not_taken_for_gone),
         SITE(a_native_name_goes_though_its_object_went_before),
+        SITE(a_native_name_that_may_stay_is_tried_first),
+        SITE(a_native_name_that_may_stay_is_tried_first),
         SITE(the_end_of_a_namespace_gives_native_names_a_last_chance),
         SITE(the_end_of_a_namespace_tells_what_external_dns_leaves),
         SITE(a_folder_has_nobody_who_drains),
