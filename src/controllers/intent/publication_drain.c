@@ -54,8 +54,7 @@ static void retain_names(struct drain *drain, const char *why)
 static void let_stay(struct drain *drain)
 {
     retain_names(drain,
-                 "nobody is there who would remove them, and an annotation of the record lets them "
-                 "stay");
+                 "they could not be removed, and an annotation of the record lets them stay");
 }
 
 // Ends the drain when name servers agree with whoever says that the names are removed.
@@ -130,6 +129,8 @@ static void count_sync(struct drain *drain)
     }
     if (written->syncs >= SYNCS_WANTED)
         verify_drain(drain, REASON_DRAINED, "external-dns has removed the names");
+    else if (drain->spec->may_abandon && reason_of(drain, "Synced") == REASON_SYNC_FAILING)
+        let_stay(drain);
     else
         go_on(drain, REASON_DRAINING,
               arena_printf(drain->reconcile->arena, "external-dns for %s has yet to synchronize %s",

@@ -607,6 +607,23 @@ static void without_external_dns_nothing_is_proven_unless_people_say_so(void **s
     assert_string_equal(drained(), "False/RecordsRetained");
 }
 
+static void what_an_external_dns_cannot_remove_stays_when_people_say_so(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("False", "SyncFailing"));
+    assert_string_equal(drained(), "False/Draining");
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
+    value_put(arena, record->tree, "metadata.annotations",
+              quote(arena, "{'" ABANDON_ANNOTATION "':'true'}"));
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/Draining");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("False", "SyncFailing"), BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(state_of_dig(), "Terminated");
+    assert_string_equal(drained(), "False/RecordsRetained");
+}
+
 static void a_policy_that_removes_nothing_ends_at_once_and_is_told(void **state)
 {
     (void)state;
@@ -1558,6 +1575,7 @@ int main(void)
         SITE(a_record_that_comes_back_into_use_begins_anew),
         SITE(without_metrics_two_intervals_of_readiness_are_believed),
         SITE(without_external_dns_nothing_is_proven_unless_people_say_so),
+        SITE(what_an_external_dns_cannot_remove_stays_when_people_say_so),
         SITE(a_policy_that_removes_nothing_ends_at_once_and_is_told),
         SITE(a_publication_that_is_deleted_says_which_names_stay),
         SITE(a_dry_run_that_comes_later_removes_nothing_and_says_so),
