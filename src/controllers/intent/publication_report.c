@@ -607,7 +607,9 @@ static void send_event(struct publication_reconcile *reconcile, bool is_warning,
             model_find(reader, &namespace_kind, (struct text){"", 0}, namespace_);
 }
 
-// `warning` NULL: it is none.
+#define NOT_DRAINED "names are not drained"
+
+// `warning`: the log line of an Event that warns; NULL: it does not.
 static void add_event(struct report *report, const char *type, const char *warning,
                       const char *event)
 {
@@ -633,7 +635,7 @@ static void add_events(struct report *report)
     if (drained && drained->status == CONDITION_TRUE)
         add_event(report, "Drained", NULL, EVENT_NAMES_DRAINED);
     else if (drained && drained->reason != REASON_DRAINING)
-        add_event(report, "Drained", "names are not drained", EVENT_NAMES_NOT_DRAINED);
+        add_event(report, "Drained", NOT_DRAINED, EVENT_NAMES_NOT_DRAINED);
 }
 
 static void list_records(struct report *report)
@@ -673,6 +675,10 @@ void publication_report_retained(struct publication_reconcile *reconcile)
 {
     const struct report report = {.reconcile = reconcile};
     const struct condition *before = conditions_find(&reconcile->before.conditions, "Drained");
-    if (reconcile->retained_count && (!before || before->reason != REASON_RECORDS_RETAINED))
-        send_event(reconcile, true, EVENT_NAMES_NOT_DRAINED, retained_message(&report));
+    if (!reconcile->retained_count || (before && before->reason == REASON_RECORDS_RETAINED))
+        return;
+    const char *message = retained_message(&report);
+    send_event(reconcile, true, EVENT_NAMES_NOT_DRAINED, message);
+    report_line_add(reconcile->in, reconcile->out, LOG_WARN, NOT_DRAINED, "publication",
+                    REASON_RECORDS_RETAINED, message);
 }

@@ -1358,6 +1358,10 @@ static void assert_it_goes_and_tells(void)
     assert_string_equal(site.decision.events[0].reason, "NamesNotDrained");
     assert_non_null(strstr(site.decision.events[0].text, "shop.example.org"));
     assert_ptr_equal(site.decision.events[0].regarding->kind, &namespace_kind);
+    assert_int_equal(site.decision.line_count, 1);
+    assert_string_equal(site.decision.lines[0].message, "names are not drained");
+    assert_true(text_is(site.decision.lines[0].attrs[0].text, "shop/dig"));
+    assert_non_null(strstr(site.decision.lines[0].attrs[2].text.at, "shop.example.org"));
 }
 
 static void the_end_of_a_namespace_gives_native_names_a_last_chance(void **state)
