@@ -137,6 +137,13 @@ static void count_sync(struct drain *drain)
                            shown_name(drain), written->syncs ? "once more" : "twice"));
 }
 
+// By which people let the names stay: of a move, for that alone.
+static const char *way_to_abandon(const struct drain *drain)
+{
+    return reason_of(drain, "Moving") ? MOVE_ANNOTATION ": abandon"
+                                      : ABANDON_ANNOTATION ": \"true\"";
+}
+
 static void block_drain(struct drain *drain)
 {
     const struct publication_record *record = drain->record;
@@ -146,9 +153,10 @@ static void block_drain(struct drain *drain)
         go_on(drain, REASON_DRAIN_BLOCKED,
               arena_printf(drain->reconcile->arena,
                            "external-dns for %s does not run, so nobody removes %s: mend its "
-                           "Deployment, or set the annotation " ABANDON_ANNOTATION " to \"true\"",
+                           "Deployment, or set the annotation %s",
                            shown_name(drain),
-                           publication_list_names(drain->reconcile->arena, &record->written)));
+                           publication_list_names(drain->reconcile->arena, &record->written),
+                           way_to_abandon(drain)));
 }
 
 static void drain_native(struct drain *drain)
@@ -206,16 +214,18 @@ static void drain_endpoints(struct drain *drain)
                                          .target_count = written->target_count};
     if (publication_is_stranded(drain->record))
         go_on(drain, REASON_DRAIN_BLOCKED,
-              arena_printf(
-                  drain->reconcile->arena,
-                  "%s has left %s to an external-dns that nobody runs: set spec.engine "
-                  "to native again so that they are removed, or the annotation " ABANDON_ANNOTATION
-                  " to \"true\"",
-                  shown_name(drain), publication_list_names(drain->reconcile->arena, written)));
+              arena_printf(drain->reconcile->arena,
+                           "%s has left %s to an external-dns that nobody runs: set spec.engine "
+                           "to native again so that they are removed, or set the annotation %s",
+                           shown_name(drain),
+                           publication_list_names(drain->reconcile->arena, written),
+                           way_to_abandon(drain)));
     else if (drain->record->object && drain->spec->is_native)
         go_on(drain, REASON_DRAINING,
-              "the names are being removed from the provider: status.names says what hinders that; "
-              "the annotation " ABANDON_ANNOTATION ": \"true\" of the record lets them stay then");
+              arena_printf(drain->reconcile->arena,
+                           "the names are being removed from the provider: status.names says what "
+                           "hinders that; the annotation %s of the record lets them stay then",
+                           way_to_abandon(drain)));
     else
         go_on(drain, REASON_DRAINING, "DNSEndpoints are being removed");
 }

@@ -595,6 +595,8 @@ static void without_external_dns_nothing_is_proven_unless_people_say_so(void **s
     (void)state;
     publish_and_terminate(AVAILABLE("False", "CrashLoop") SYNCED("Unknown", "NotScraped"));
     assert_string_equal(drained(), "False/DrainBlocked");
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"),
+                           "or set the annotation " ABANDON_ANNOTATION ": \"true\""));
     site.now_ms += 1000LL * 3600 * 24;
     reconcile_site("dig");
     assert_string_equal(state_of_dig(), "Terminating");
@@ -726,6 +728,22 @@ static void a_record_that_moves_is_left_and_used_again(void **state)
     set_record_status(AVAILABLE("True", "Available"), BEGAN_S);
     reconcile_site("dig");
     assert_string_equal(published(), "A 198.51.100.7 300");
+}
+
+// What lets names stay for good is not asked of who only moves.
+static void a_move_that_is_blocked_names_the_annotation_of_moves(void **state)
+{
+    static const char moving[] = ",{'type':'Moving','status':'True','reason':'Moving','message':'',"
+                                 "'lastTransitionTime':'2025-12-30T09:00:00Z'}";
+    (void)state;
+    put_usual();
+    set_record_status(AVAILABLE("True", "Available"), BEGAN_S);
+    reconcile_site("dig");
+    set_record_status(arena_printf(arena, AVAILABLE("False", "CrashLoop") "%s", moving), BEGAN_S);
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/DrainBlocked");
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"),
+                           "or set the annotation " MOVE_ANNOTATION ": abandon"));
 }
 
 // Names are absent while their record moves, and that is told.
@@ -1593,6 +1611,7 @@ int main(void)
         SITE(the_end_of_a_namespace_tells_what_external_dns_leaves),
         SITE(a_folder_has_nobody_who_drains),
         SITE(a_record_that_moves_is_left_and_used_again),
+        SITE(a_move_that_is_blocked_names_the_annotation_of_moves),
         SITE(names_of_a_record_that_moves_are_not_called_written),
         SITE(an_endpoint_that_somebody_removes_comes_back),
         SITE(a_record_that_leaves_a_list_takes_only_its_own_names),
