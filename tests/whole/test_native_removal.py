@@ -1,5 +1,7 @@
 """Names of a native record that their server does not remove, or never took."""
 
+import time
+
 import pytest
 import yaml
 
@@ -110,6 +112,29 @@ def test_a_move_that_may_abandon_removes_what_can_be_removed(own, programs, tmp_
     assert not own.server.ask(own.kept, "A")
     assert not [line for line in own.site.program.lines()
                 if line.get("reason") == "RecordsRetained"]
+
+
+def test_a_move_that_abandons_goes_on_after_kill_9(own, programs, tmp_path):
+    own.publish(own.kept)
+    own.start("intent")
+    own.wait_settled(own.kept)
+    own.server.program.stop()
+    (tmp_path / "other").mkdir()
+    other = harness.NAME_SERVERS["knot"](programs, tmp_path / "other")
+    other.secret = own.server.secret
+    other.configure()
+    other.start()
+    own.annotate("move", "abandon")
+    own.edit_record(lambda record: record["spec"]["external-dns-parameters"].update(
+        {"rfc2136-port": other.port}))
+    for _ in range(6):
+        time.sleep(0.05)
+        own.site.kill()
+        own.start("intent")
+    own.site.wait(lambda: other.ask(own.kept, "A"), "the name is at the new place", 60)
+    own.site.wait(lambda: [row["state"] for row in own.rows()] == ["Verified"],
+                  "the publication knows", 60)
+    assert not own.condition("Moving")
 
 
 def test_a_name_that_was_never_taken_is_gone_at_once(own):
