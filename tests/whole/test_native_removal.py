@@ -58,8 +58,9 @@ def test_names_that_a_server_away_keeps_say_why_and_may_be_abandoned(own):
     row = next(line for line in out.splitlines() if "record-0" in line)
     assert code == 1 and "SyncFailing" in row, out
     lines = [line for line in own.site.program.lines() if line["level"] == "WARN"]
-    assert [line["record"] for line in lines if line.get("reason") == "SyncFailing"] == [
-        "shop/record-0"], lines
+    assert [(line["msg"], line["record"]) for line in lines
+            if line.get("reason") == "SyncFailing"] == [
+        ("the provider of the record is not as published", "shop/record-0")], lines
     own.annotate("abandon-records", "true")
     wait_state(own, "Terminated")
     retained = own.site.status("shop/app-0", "DNSPublication")["retained"]

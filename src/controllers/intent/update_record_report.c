@@ -316,7 +316,7 @@ static void add_events(struct report *report)
     add_event(report, "DeploymentAvailable", EVENT_RECORD_NOT_READY,
               "the external-dns of the record does not run");
     add_event(report, "Synced", EVENT_RECORD_NOT_READY,
-              "the provider of the record does not have what is published");
+              "the provider of the record is not as published");
     add_event(report, "Draining", EVENT_RECORD_IN_USE, "the record is deleted and in use");
     if (available->reason == REASON_AVAILABLE && is_new(report, available))
         decision_add_event(report->reconcile->out, false, EVENT_RECORD_READY, available->message);
