@@ -23,6 +23,7 @@ enum {
     BEAT_SILENCE_MS = 150 * SECOND_MS,
     BEATS_NEEDED = 2,
     GRACE_MS = 10 * SECOND_MS,
+    LASTING_MS = 60 * SECOND_MS, // longer than a server takes that starts and knows no roles yet
     EXPIRED_PAUSE_MS = 60 * SECOND_MS, // a position that expires again so soon waits
     BACK_PAUSE_MS = 60 * SECOND_MS,    // the same of versions that go back again
     HTTP_BAD_REQUEST = 400,
@@ -561,7 +562,8 @@ void watch_free(struct watch *watch)
 
 bool watch_is_behind(const struct watch *watch)
 {
-    bool is_left_unread = watch->options.is_dispensable && watch->is_lasting;
+    bool is_long = watch->options.is_dispensable || watch_now(watch) - watch->down_ms >= LASTING_MS;
+    bool is_left_unread = watch->is_lasting && is_long;
     return watch->is_synced && (watch->down_ms || watch->needs_pass) && !is_left_unread &&
            !is_not_installed(watch);
 }

@@ -79,7 +79,7 @@ void watch_free(struct watch *watch); // accepts NULL; not from within a call of
 const char *watch_refusal(const struct watch *watch);
 // It brought a complete pass once, and does not follow changes now: it failed and no call has been
 // accepted since, or it has to list all again. Not so of a kind that is known to be gone, nor of
-// one that may be left unread.
+// one that may not be read for a minute, or that may be left unread: nobody else reads it either.
 bool watch_is_behind(const struct watch *watch);
 // A try that waits for its back-off is made at once, or when the server has said.
 void watch_hurry(struct watch *watch);
