@@ -698,6 +698,72 @@ def test_requests_are_counted(shop):
     assert count(route="other", code="404") == 1
 
 
+def refusals(api, **wanted):
+    """Log lines of requests that were refused or failed, without their times."""
+    kept = ("level", "method", "path", "status", "reason")
+    rows = [{key: row[key] for key in kept if key in row}
+            for row in api.site.program.lines("request ") if row["msg"] != "request"]
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def test_refused_requests_stand_in_the_log_with_their_reason(programs, tmp_path):
+    api = start(Site(programs, tmp_path), "--log-level", "debug")
+    api.created("/v2/projects", "shop")
+    bad = {"provider": "rfc2136", "external-dns-parameters": {
+        **PARAMETERS, "once": True, "txt-prefix": SECRET + " "}}
+    assert api.post(f"{RECORDS}?dryRun=All", "bad", bad).status == 400
+    assert api.post("/v2/projects", "shop").status == 409
+    assert api.post(RECORDS, "odd", {"provider": 5}).status == 422
+    asked = api.get(f"{RECORDS}/nobody?key={SECRET}", Authorization=f"Bearer {SECRET}")
+    assert asked.status == 404
+    assert api.ask("PUT", "/v2/projects").status == 405
+    assert api.ask("POST", "/v2/projects", "x" * (BODY_MAX + 1)).status == 413
+    assert refusals(api) == [
+        {"level": "INFO", "method": "POST", "path": RECORDS, "status": 400,
+         "reason": "Invalid Input: /spec/external-dns-parameters/txt-prefix, "
+                   "/spec/external-dns-parameters/once"},
+        {"level": "INFO", "method": "POST", "path": "/v2/projects", "status": 409,
+         "reason": "Project already exists"},
+        {"level": "INFO", "method": "POST", "path": RECORDS, "status": 422,
+         "reason": "/spec/provider"},
+        {"level": "DEBUG", "method": "GET", "path": f"{RECORDS}/nobody", "status": 404,
+         "reason": "DNS update record not found"},
+        {"level": "INFO", "method": "PUT", "path": "/v2/projects", "status": 405,
+         "reason": "this path does not take that method"},
+        {"level": "INFO", "status": 413, "reason": f"a body has at most {BODY_MAX} octets"},
+    ]
+    assert SECRET not in api.site.program.log()
+
+
+def test_of_a_strangers_refused_requests_few_stand_in_the_log(programs, tmp_path):
+    api = start(Site(programs, tmp_path), "--intent-auth", "gateway", "--intent-gateway-cidr",
+                "192.0.2.0/24")
+    for _ in range(20):
+        assert api.get("/v2/projects").status == 401
+    rows = api.site.program.lines("request refused")
+    assert [row["count"] for row in rows] == [1, 2, 4, 8, 16]
+    assert {(row["peer"], row["status"], row["reason"]) for row in rows} == {
+        (LOOPBACK, 401, "Unauthorized")}
+
+
+def test_a_store_that_cannot_write_is_told_by_the_log_and_the_readiness(api):
+    children = api.site.folder / ".signpost" / "children"
+    api.created("/v2/projects", "shop")
+    kept = children.rename(children.with_name("kept"))
+    children.write_text("")
+    answer = api.post(CLOUDS, "cloud")
+    assert (answer.status, answer.lines[0]) == (503, INTERNAL), answer
+    told, = refusals(api, status=503)
+    assert (told["level"], told["method"], told["path"]) == ("WARN", "POST", CLOUDS)
+    assert told["reason"].startswith(INTERNAL) and str(children) in told["reason"], told
+    assert f"[-]store failed: cannot read {children}" in api.site.checks()
+    children.unlink()
+    kept.rename(children)
+    api.site.wait(api.site.is_ready, "the store can write again", 60)
+    assert "[+]store ok" in api.site.checks()
+    api.created(CLOUDS, "cloud")
+
+
 def test_projects_come_with_their_first_child_if_wanted(programs, tmp_path):
     api = start(Site(programs, tmp_path), "--intent-projects", "implicit")
     api.created("/v2/projects/Shop.1/dns-update-records", "public",

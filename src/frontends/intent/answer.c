@@ -88,10 +88,34 @@ static void write_problem(const struct call *call, int status, const char *first
     buffer_add_text(out, "]}\n");
 }
 
+static void add_reason(struct buffer *out, const char *part, size_t index)
+{
+    if (out->len)
+        buffer_add_text(out, index ? ", " : ": ");
+    buffer_add_text(out, part);
+}
+
+// For the log: what a fault quotes may be a secret in the wrong place, so it is told by its
+// pointer.
+static void write_reason(const struct call *call, const char *first_line,
+                         const struct text_lines *lines, struct buffer *out)
+{
+    const struct body_faults *faults = &call->faults;
+    buffer_add_text(out, first_line);
+    if (text_ends(buffer_text(out), ":"))
+        out->at[--out->len] = '\0';
+    for (size_t i = 0; i < faults->count; i++)
+        add_reason(out,
+                   *faults->items[i].pointer ? faults->items[i].pointer : faults->items[i].text, i);
+    for (size_t i = 0; lines && i < lines->count; i++)
+        add_reason(out, lines->items[i], i + faults->count);
+}
+
 void call_answer_text(struct call *call, int status, const char *first_line,
                       const struct text_lines *lines)
 {
     AUTO_BUFFER body = {0};
+    AUTO_BUFFER reason = {0};
     struct headers headers = {0};
     bool is_problem = wants_problem(call);
     if (is_problem) {
@@ -109,6 +133,8 @@ void call_answer_text(struct call *call, int status, const char *first_line,
         add_header(&headers, "WWW-Authenticate", "Bearer");
     if (status == 503)
         add_header(&headers, "Retry-After", "1");
+    write_reason(call, first_line, lines, &reason);
+    call_log_refusal(call, status, buffer_text(&reason).at);
     send_answer(call, status, is_problem ? "application/problem+json" : "text/plain; charset=utf-8",
                 buffer_text(&body), &headers);
 }

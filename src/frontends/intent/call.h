@@ -66,6 +66,8 @@ const char *call_header(const struct call *call, const char *name); // NULL: non
 // ---- intent_api.c -------------------------------------------------------------------------------
 
 void call_end(struct call *call, int status); // counts it and frees it
+// Logs an answer of 400 or above before it is given. The reason has nothing of the body but names.
+void call_log_refusal(const struct call *call, int status, const char *reason);
 const struct intent_api_options *call_options(const struct call *call);
 // Takes the turn to write the objects of call->writes; false: another call has it. Then this one is
 // served again when that one has ended, as what it has read may not be true any more.

@@ -1,5 +1,6 @@
 #include "frontends/intent/intent_api.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +8,20 @@
 #include "frontends/intent/call.h"
 #include "frontends/intent/counts.h"
 #include "frontends/intent/openapi.h"
+#include "frontends/refusals.h"
 
-enum { IDLE_MS = 30 * 1000, HEAD_OCTETS = 64 * 1024, CONNECTIONS_MAX = 256 };
+enum {
+    IDLE_MS = 30 * 1000,
+    HEAD_OCTETS = 64 * 1024,
+    CONNECTIONS_MAX = 256,
+    PATH_SHOWN_OCTETS = 300,
+};
 
 struct intent_api {
     struct intent_api_options options;
     struct http_server *server;
     struct intent_counts *counts;
+    struct refusals *refusals;
     LIST_OF(struct call) calls;
 };
 
@@ -92,20 +100,87 @@ static void call_free(struct call *call)
     serve_waiting(api);
 }
 
+static void write_route(struct buffer *out, const struct route *route, bool is_item)
+{
+    const char *action = route_action_word(route->action);
+    route_write_path(out, route->resource, route->names, is_item);
+    if (action)
+        buffer_printf(out, "/%s", action);
+}
+
 static void log_answer(const struct call *call, int status)
 {
     const struct intent_api *api = call->api;
     bool is_change = strcmp(call->method, "GET") != 0 && status < 300;
-    const char *action = route_action_word(call->route.action);
     AUTO_BUFFER path = {0};
     if (!call->is_judged || call->route.action == ROUTE_OPENAPI || !is_change)
         return;
-    route_write_path(&path, call->route.resource, call->route.names,
-                     call->route.action != ROUTE_LIST || status == 201);
-    if (action)
-        buffer_printf(&path, "/%s", action);
+    write_route(&path, &call->route, call->route.action != ROUTE_LIST || status == 201);
     log_line(api->options.log, LOG_INFO, "request", LOG_TEXT("method", call->method),
              LOG_TEXT("path", path.at), LOG_INT("status", status), LOG_END);
+}
+
+// As it was asked for, as far as that is known; a query may hold what is not for a log.
+static void write_asked_path(struct buffer *out, const struct call *call)
+{
+    struct text target = call->exchange ? text_of(http_exchange_target(call->exchange)) : TEXT("");
+    struct text path;
+    if (!call->exchange) {
+        write_route(out, &call->route, call->route.action != ROUTE_LIST);
+    } else if (text_cut(&target, '?', &path)) {
+        path = utf8_prefix(path, PATH_SHOWN_OCTETS);
+        buffer_add(out, path.at, path.len);
+    }
+}
+
+static enum log_level level_of(int status)
+{
+    if (status >= 500)
+        return LOG_WARN;
+    return status == 404 ? LOG_DEBUG : LOG_INFO;
+}
+
+// A stranger's requests may be a flood; those of people who may ask are told one by one.
+struct refused_request {
+    const char *stranger; // address; NULL: it is somebody who may ask
+    const char *method;
+    const char *path;
+    const char *reason;
+};
+
+static void log_refusal(const struct intent_api *api, int status,
+                        const struct refused_request *refused)
+{
+    char code[12];
+    struct refusal refusal = {.is_worth_reporting = true, .count = 1};
+    enum log_level level = level_of(status);
+    if (!log_has(api->options.log, level))
+        return;
+    snprintf(code, sizeof code, "%d", status);
+    if (refused->stranger)
+        refusal = refusals_count(api->refusals, refused->stranger, code,
+                                 loop_mono_ms(api->options.world->loop));
+    if (!refusal.is_worth_reporting)
+        return;
+    log_line(api->options.log, level, status >= 500 ? "request failed" : "request refused",
+             LOG_TEXT("method", refused->method), LOG_TEXT("path", refused->path),
+             LOG_INT("status", status), LOG_TEXT("reason", refused->reason),
+             LOG_TEXT("peer", refusal.is_of_many ? "other peers" : refused->stranger),
+             LOG_INT("count", (int64_t)refusal.count), LOG_END);
+}
+
+void call_log_refusal(const struct call *call, int status, const char *reason)
+{
+    AUTO_BUFFER path = {0};
+    bool is_stranger = !call->is_judged && call->exchange;
+    write_asked_path(&path, call);
+    const struct refused_request refused = {
+        .stranger = is_stranger ? http_exchange_peer(call->exchange) : NULL,
+        .method = call->method,
+        .path = buffer_text(&path).at,
+        .reason = reason,
+    };
+    log_refusal(call->api, status, &refused);
 }
 
 void call_end(struct call *call, int status)
@@ -290,15 +365,18 @@ static void write_refusal(void *context, const struct http_exchange *exchange, i
                           const char *text, struct buffer *out)
 {
     struct intent_api *api = context;
-    (void)exchange;
+    size_t start = out->len;
     intent_counts_add(api->counts, NULL, status);
     if (status == 413)
-        buffer_printf(out, "a body has at most %zu octets\n", api->options.max_body_octets);
+        buffer_printf(out, "a body has at most %zu octets", api->options.max_body_octets);
     else if (status == 503)
-        buffer_printf(out, "at most %d connections are served at once: try again\n",
-                      CONNECTIONS_MAX);
+        buffer_printf(out, "at most %d connections are served at once: try again", CONNECTIONS_MAX);
     else
-        buffer_printf(out, "%s\n", text);
+        buffer_add_text(out, text);
+    log_refusal(api, status,
+                &(struct refused_request){.stranger = http_exchange_peer(exchange),
+                                          .reason = buffer_text(out).at + start});
+    buffer_add_char(out, '\n');
 }
 
 static void listening(void *context, const struct hostport *at, const char *trouble)
@@ -329,10 +407,11 @@ struct intent_api *intent_api_new(const struct intent_api_options *options, stru
         .listening = options->listening ? listening : NULL,
         .context = api,
     };
+    api->refusals = refusals_new();
     api->server = http_server_new(options->world->loop, &server, err);
     if (api->server)
         return api;
-    free(api);
+    intent_api_free(api);
     return NULL;
 }
 
@@ -341,6 +420,7 @@ void intent_api_free(struct intent_api *api)
     if (!api)
         return;
     http_server_free(api->server);
+    refusals_free(api->refusals);
     while (!list_is_empty(&api->calls))
         call_free(list_first(&api->calls));
     free(api);

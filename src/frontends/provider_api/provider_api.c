@@ -7,11 +7,11 @@
 #include "base/metric.h"
 #include "base/must.h"
 #include "base/when.h"
-#include "frontends/provider_api/refusals.h"
 #include "frontends/provider_api/request.h"
 #include "frontends/provider_api/request_counts.h"
 #include "frontends/provider_api/state_log.h"
 #include "frontends/provider_api/verify.h"
+#include "frontends/refusals.h"
 #include "io/http_server.h"
 #include "providers/webhook/body.h"
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "frontends/provider_api/refusals.h"
+#include "frontends/refusals.h"
 
 enum { MINUTE_MS = 60 * 1000, HOUR_MS = 60 * MINUTE_MS };
 

@@ -1,4 +1,4 @@
-#include "frontends/provider_api/refusals.h"
+#include "frontends/refusals.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Which refused requests are worth a log line. Of the same peer and code the 1st, 2nd, 4th, 8th ...
-// 1024th are, from then on one an hour. Resident and bounded: peers beyond the 256 of the last hour
-// count together.
+// Which refused requests are worth a log line, for each frontend that strangers reach. Of the same
+// peer and code the 1st, 2nd, 4th, 8th ... 1024th are, from then on one an hour. Resident and
+// bounded: peers beyond the 256 of the last hour count together.
 
 struct refusals;
 struct refusals *refusals_new(void);
