@@ -574,6 +574,38 @@ static void claim_waits_while_the_disk_is_full(void **state)
     assert_true(rig_thing(rig, "www")->has_finalizer);
 }
 
+// Objects of ours, and Secrets that nobody reads; those of a full disk, and those of one fault.
+static void objects_that_cannot_be_written_fail_until_there_is_room(void **state)
+{
+    struct rig *rig = *state;
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    const struct object *owner = rig_thing(rig, "www");
+    assert_true(rig_put_owned_object(rig, "old", owner, "{\"value\":\"x\"}", NULL));
+    rig_run(rig, 1000);
+    buffer_clear(&rig->logged);
+    faulty_disk_fill(rig->disk, true);
+    assert_false(rig_put_owned_object(rig, "new", owner, "{\"value\":\"x\"}", NULL));
+    assert_string_equal(rig_check(rig, "store"), rig->error.text);
+    assert_non_null(strstr(rig->error.text, "No space left on device"));
+    assert_true(rig_has_logged(rig, "the store cannot write"));
+    assert_false(rig_put(rig, "token", owner, "{\"token\":\"eA==\"}", NULL));
+    assert_false(rig_drop_owned_object(rig, rig_thing(rig, "old")));
+    rig_run(rig, 60000);
+    assert_string_not_equal(rig_check(rig, "store"), "ok");
+    assert_int_equal(count_of(rig->logged.at, "the store cannot write"), 1);
+    assert_false(rig_has_logged(rig, "can write again"));
+    faulty_disk_fill(rig->disk, false);
+    rig_run(rig, 2000);
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_int_equal(count_of(rig->logged.at, "the store can write again"), 1);
+    assert_true(rig_put_owned_object(rig, "new", owner, "{\"value\":\"x\"}", NULL));
+    faulty_disk_fault(rig->disk, 0, DISK_FAILS);
+    assert_false(rig_put_owned_object(rig, "next", owner, "{\"value\":\"x\"}", NULL));
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_null(strstr(rig_list(rig, false), "probe"));
+}
+
 static void status_is_written_when_the_disk_has_room_again(void **state)
 {
     struct rig *rig = *state;
@@ -1231,6 +1263,7 @@ int main(void)
         CASE(swapped_links_of_a_mounted_config_map_are_seen),
         CASE(scan_finds_what_inotify_missed),
         CASE(claim_waits_while_the_disk_is_full),
+        CASE(objects_that_cannot_be_written_fail_until_there_is_room),
         CASE(status_is_written_when_the_disk_has_room_again),
         CASE(deletion_that_cannot_be_written_is_told_later),
         CASE(secret_that_cannot_be_written_fails_until_it_is_written),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/faulty_disk.h"
 #include "model/model_cluster.h"
 #include "model/virtual_loop.h"
 #include "rig.h"
@@ -299,6 +300,18 @@ static void a_standby_reads_shards_and_writes_none(void **state)
     assert_string_equal(bench->error.reason, "Standby");
 }
 
+static void a_shard_that_cannot_be_written_is_told_by_the_check(void **state)
+{
+    struct bench *bench = *state;
+    assert_true(put(bench, LABEL, PREFIX "x", NULL, TEXT("one")));
+    faulty_disk_fill(bench->rig->disk, true);
+    assert_false(put(bench, LABEL, PREFIX "x", bench->version, TEXT("two")));
+    assert_string_equal(rig_check(bench->rig, "store"), bench->error.text);
+    faulty_disk_fill(bench->rig->disk, false);
+    run(bench, 2000);
+    assert_string_equal(rig_check(bench->rig, "store"), "ok");
+}
+
 static void a_right_that_is_missing_is_told(void **state)
 {
     struct bench *bench = *state;
@@ -333,6 +346,7 @@ int main(void)
         FOLDER(a_shard_that_was_edited_by_hand_is_another_state),
         FOLDER(a_shard_that_could_not_be_read_back_is_not_written),
         FOLDER(what_cannot_be_read_is_no_absence),
+        FOLDER(a_shard_that_cannot_be_written_is_told_by_the_check),
         CLUSTER(shards_are_labelled_config_maps_of_our_namespace),
         CLUSTER(a_standby_reads_shards_and_writes_none),
         CLUSTER(a_right_that_is_missing_is_told),

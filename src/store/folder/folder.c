@@ -286,7 +286,8 @@ static void open_parts(struct folder *folder)
     generated_init(&folder->generated, disk, generated);
     generated_init(&folder->owned_objects, disk, children);
     folder->owned_objects.changed = changes_report_child;
-    folder->owned_objects.context = folder;
+    folder->owned_objects.failed = folder->generated.failed = write_back_probe_files;
+    folder->owned_objects.context = folder->generated.context = folder;
     events_init(&folder->events, disk, events);
 }
 

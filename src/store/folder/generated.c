@@ -80,6 +80,16 @@ static void report_change(const struct generated *generated, const char *path, b
         generated->changed(generated->context, path, is_there);
 }
 
+static bool report_failure(const struct generated *generated, size_t octets,
+                           const struct error *why, struct error *err)
+{
+    if (generated->failed)
+        generated->failed(generated->context, generated->folder, octets, why);
+    if (err)
+        *err = *why;
+    return false;
+}
+
 // File systems have names of 255 octets, and what follows (".yaml.status", a temporary file) needs
 // some of them.
 static void add_name(struct buffer *out, struct text name)
@@ -117,12 +127,13 @@ static bool write_tree(struct generated *generated, const struct kind *kind, con
                        const struct value *tree, struct error *err)
 {
     AUTO_BUFFER text = {0};
+    struct error why = {0};
     write_comment(&text, kind);
     value_write_yaml(&text, tree, 0);
-    if (!disk_make_folder(generated->disk, generated->folder, 0755, err) ||
+    if (!disk_make_folder(generated->disk, generated->folder, 0755, &why) ||
         !disk_replace(generated->disk, path, buffer_text(&text), kind->is_secret ? 0600 : 0644,
-                      true, err))
-        return false;
+                      true, &why))
+        return report_failure(generated, text.len, &why, err);
     remember_file(generated, path, tree);
     report_change(generated, path, true);
     return true;
@@ -135,10 +146,12 @@ bool generated_put(struct generated *generated, const struct store_object_write 
     AUTO_BUFFER path = {0};
     struct value *tree = put_tree(arena, &put->key, put->tree);
     struct value *now = NULL;
+    struct error why = {0};
     add_path(&path, generated, &put->key);
-    if (!read_tree(arena, path.at, &now, err) ||
-        (now && !put_is_ours(put, now) && !put_refuse(put, err)))
-        return false;
+    if (!read_tree(arena, path.at, &now, &why))
+        return report_failure(generated, 0, &why, err);
+    if (now && !put_is_ours(put, now))
+        return put_refuse(put, err);
     put_keep(arena, tree, put->kept, now);
     return write_tree(generated, put->key.kind, path.at, tree, err);
 }
@@ -149,9 +162,10 @@ bool generated_patch(struct generated *generated, const struct store_object_writ
     CLEANUP(arena) struct arena *arena = arena_new();
     AUTO_BUFFER path = {0};
     struct value *now;
+    struct error why = {0};
     add_path(&path, generated, &put->key);
-    if (!read_tree(arena, path.at, &now, err))
-        return false;
+    if (!read_tree(arena, path.at, &now, &why))
+        return report_failure(generated, 0, &why, err);
     struct value *tree = value_merge_patch(arena, now, put_tree(arena, &put->key, put->tree));
     return write_tree(generated, put->key.kind, path.at, tree, err);
 }
@@ -172,9 +186,10 @@ static void forget_file(struct generated *generated, size_t at)
 
 static bool drop_file(struct generated *generated, size_t at)
 {
+    struct error why = {0};
     generated->files[at].is_doomed = true;
-    if (!disk_remove(generated->disk, generated->files[at].path, NULL))
-        return false;
+    if (!disk_remove(generated->disk, generated->files[at].path, &why))
+        return report_failure(generated, 0, &why, NULL);
     report_change(generated, generated->files[at].path, false);
     forget_file(generated, at);
     return true;
@@ -184,9 +199,10 @@ bool generated_drop(struct generated *generated, const struct object_ref_key *ke
                     struct error *err)
 {
     AUTO_BUFFER path = {0};
+    struct error why = {0};
     add_path(&path, generated, key);
-    if (!disk_remove(generated->disk, path.at, err))
-        return false;
+    if (!disk_remove(generated->disk, path.at, &why))
+        return report_failure(generated, 0, &why, err);
     report_change(generated, path.at, false);
     const struct generated_file *file = find_file(generated, path.at);
     if (file)

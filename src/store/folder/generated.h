@@ -25,6 +25,8 @@ struct generated {
     size_t capacity;
     // Called after a file was written or removed; or NULL.
     void (*changed)(void *context, const char *path, bool is_there);
+    // Called when one of so many octets could not be written or removed; or NULL.
+    void (*failed)(void *context, const char *folder, size_t octets, const struct error *err);
     void *context;
 };
 

@@ -131,6 +131,7 @@ enum degraded {
     DEGRADED_WRITE_AHEAD, // the state cannot be read, or objects cannot be written to it
     DEGRADED_STATE,       // no resourceVersions can be reserved
     DEGRADED_STATUS,      // status files cannot be written
+    DEGRADED_FILES,       // files of objects or of ledgers cannot be written
     DEGRADED_READING,     // a pass could not read or keep what it needs; the next one tries again
     DEGRADED_COUNT
 };
@@ -216,7 +217,9 @@ struct folder {
     struct move *moves;
     size_t move_count;
     size_t move_capacity;
-    struct loop_timer probe_timer; // of a state that could not be written
+    struct loop_timer probe_timer; // of a state or a file that could not be written
+    char *failed_dir;              // where no file could be written; NULL: nowhere
+    size_t failed_octets;          // of that file
 
     LIST_OF(struct file_faults) faults;
     struct file_faults *folder_faults; // those of folders; NULL: none

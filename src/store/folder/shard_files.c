@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "store/folder/write_back.h"
 
 struct shard_list {
     struct arena *arena;
@@ -168,26 +169,37 @@ bool shard_files_put(struct folder *folder, const struct store_shard_put *put,
 {
     AUTO_BUFFER path = {0};
     AUTO_BUFFER parent = {0};
+    struct error why = {0};
     struct disk *disk = folder->world.disk;
     add_folder(&parent, folder);
     add_path(&path, folder, put->name);
-    if (!check_size(put, err) || !check_version(folder, put->name, put->version, err) ||
-        !disk_make_folder(disk, parent.at, 0755, err) ||
-        !disk_replace(disk, path.at, put->text, 0600, true, err))
+    if (!check_size(put, err) || !check_version(folder, put->name, put->version, err))
         return false;
-    write_version(put->text, version);
-    return true;
+    if (disk_make_folder(disk, parent.at, 0755, &why) &&
+        disk_replace(disk, path.at, put->text, 0600, true, &why)) {
+        write_version(put->text, version);
+        return true;
+    }
+    write_back_probe_files(folder, parent.at, put->text.len, &why);
+    if (err)
+        *err = why;
+    return false;
 }
 
 bool shard_files_drop(struct folder *folder, const char *name, const char *version,
                       struct error *err)
 {
     AUTO_BUFFER path = {0};
+    AUTO_BUFFER parent = {0};
     struct error why;
+    add_folder(&parent, folder);
     add_path(&path, folder, name);
-    if (check_version(folder, name, version, &why))
-        return disk_remove(folder->world.disk, path.at, err);
+    bool is_there = check_version(folder, name, version, &why);
+    if (is_there && disk_remove(folder->world.disk, path.at, &why))
+        return true;
+    if (is_there)
+        write_back_probe_files(folder, parent.at, 0, &why);
     if (err)
         *err = why;
-    return why.status == 404;
+    return !is_there && why.status == 404;
 }

@@ -245,15 +245,59 @@ void write_back_probe_state(struct folder *folder)
         loop_timer_set(folder->world.loop, &folder->probe_timer, RETRY_MS);
 }
 
+static bool probe_state(struct folder *folder)
+{
+    if (!state_probe(&folder->state))
+        return false;
+    degraded_clear(folder, DEGRADED_STATE);
+    degraded_clear(folder, DEGRADED_WRITE_AHEAD);
+    return true;
+}
+
+// The name is that of a temporary file, so that nobody takes it for a manifest.
+static bool can_write_in(struct folder *folder, const char *dir, size_t octets)
+{
+    AUTO_BUFFER path = {0};
+    autofree char *content = mem_new(1, octets + 1);
+    struct disk *disk = folder->world.disk;
+    buffer_printf(&path, "%s/.probe.000000.tmp", dir);
+    return disk_make_folder(disk, dir, 0755, NULL) &&
+           disk_replace(disk, path.at, (struct text){content, octets}, 0600, true, NULL) &&
+           disk_remove(disk, path.at, NULL);
+}
+
+static bool probe_files(struct folder *folder)
+{
+    if (!folder->failed_dir)
+        return true;
+    if (!can_write_in(folder, folder->failed_dir, folder->failed_octets))
+        return false;
+    free(folder->failed_dir);
+    folder->failed_dir = NULL;
+    degraded_clear(folder, DEGRADED_FILES);
+    return true;
+}
+
 static void probe_fired(void *context)
 {
     struct folder *folder = context;
-    if (!lead_look(folder) || !state_probe(&folder->state)) {
+    bool is_in_place = lead_look(folder);
+    bool has_state = is_in_place && probe_state(folder);
+    bool has_files = is_in_place && probe_files(folder);
+    if (!has_state || !has_files)
         write_back_probe_state(folder);
+}
+
+void write_back_probe_files(void *context, const char *dir, size_t octets, const struct error *err)
+{
+    struct folder *folder = context;
+    if (!folder->is_leading || !lead_look(folder) || can_write_in(folder, dir, octets))
         return;
-    }
-    degraded_clear(folder, DEGRADED_STATE);
-    degraded_clear(folder, DEGRADED_WRITE_AHEAD);
+    free(folder->failed_dir);
+    folder->failed_dir = mem_copy_text(dir);
+    folder->failed_octets = octets;
+    degraded_set(folder, DEGRADED_FILES, err);
+    write_back_probe_state(folder);
 }
 
 void write_back_init(struct folder *folder)
@@ -269,5 +313,6 @@ void write_back_done(struct folder *folder)
     for (size_t i = 0; i < folder->move_count; i++)
         free(folder->moves[i].key);
     free(folder->moves);
+    free(folder->failed_dir);
     free(folder->due.items);
 }

@@ -24,6 +24,10 @@ bool folder_recover_status(struct folder *folder, uint32_t file, struct status_f
 
 // Called when the state could not be written: tries again until it can be.
 void write_back_probe_state(struct folder *folder);
+// Called when a file of so many octets could not be written or removed in `dir`. Unless another one
+// can be written there, the store counts as one that cannot write, for the reason of `err`, until
+// it can. `context` is the folder.
+void write_back_probe_files(void *context, const char *dir, size_t octets, const struct error *err);
 
 void write_back_init(struct folder *folder);
 void write_back_done(struct folder *folder);
