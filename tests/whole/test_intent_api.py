@@ -503,6 +503,30 @@ def test_secrets_go_into_a_secret_and_never_come_back(shop):
     assert SECRET not in told and coded not in told
 
 
+def test_a_secret_in_a_manifest_of_users_is_not_written(shop):
+    shop.site.write("mine.yaml", """apiVersion: v1
+kind: Secret
+metadata: {name: mine-credentials, namespace: shop}
+stringData: {token: abc}
+""")
+    parameters = {**PARAMETERS, "rfc2136-tsig-secret": SECRET}
+    answer = None
+
+    def is_refused():
+        nonlocal answer
+        answer = shop.put(RECORDS, "mine", {"provider": "rfc2136",
+                                            "external-dns-parameters": parameters})
+        shop.delete(f"{RECORDS}/mine")
+        return answer.status == 409
+
+    shop.site.wait(is_refused, "the Secret is read")
+    assert answer.lines == [
+        "The store does not take it",
+        "Secret shop/mine-credentials is somebody else's and stays as it is: choose another name",
+        "change the value where that stands, or remove it: then the value is taken from here"]
+    assert shop.get(f"{RECORDS}/mine").status == 404
+
+
 def test_a_private_key_of_an_inbound_intent_goes_into_a_secret(shop):
     path = f"{GROUP}/group/traffic-group-intents/traffic/inbound-intents"
     key = "-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----\n"

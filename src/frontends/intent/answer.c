@@ -154,11 +154,16 @@ void call_answer_error(struct call *call, const struct error *error)
 void call_answer_store(struct call *call, const struct error *error)
 {
     struct text_lines lines = {.arena = call->arena};
+    bool is_not_ours = !strcmp(error->reason, "NotOurs");
     text_lines_add(&lines, "%s", error->text);
+    if (is_not_ours)
+        text_lines_add(&lines,
+                       "change the value where that stands, or remove it: then the value is "
+                       "taken from here");
     if (error->fault == FAULT_RACE)
         call_answer_text(call, 503, "Others change it all the time: nothing was written, try again",
                          NULL);
-    else if (error->fault == FAULT_SPEC && error->status == 422)
+    else if (error->fault == FAULT_SPEC && (error->status == 422 || is_not_ours))
         call_answer_text(call, 409, "The store does not take it", &lines);
     else
         call_answer_text(call, error->fault == FAULT_SPEC ? 500 : 503, INTERNAL, &lines);
