@@ -12,6 +12,7 @@ import ssl
 import threading
 
 import pytest
+import yaml
 
 import harness
 from harness import LOOPBACK, Site, free_port, metric, run
@@ -490,8 +491,8 @@ def test_secrets_go_into_a_secret_and_never_come_back(shop):
     dry = shop.ask("POST", f"{RECORDS}?dryRun=All", {"metadata": {"name": "dry"}, "spec": {
         "provider": "rfc2136", "external-dns-parameters": PARAMETERS}})
     assert dry.status == 200
-    assert [item["kind"] for item in dry.json] == ["DNSUpdateRecord", "Secret"]
-    assert dry.json[1]["data"] == {"rfc2136-tsig-secret": "********"}
+    assert [item["kind"] for item in dry.json] == ["Secret", "DNSUpdateRecord"]
+    assert dry.json[0]["data"] == {"rfc2136-tsig-secret": "********"}
     assert shop.get(f"{RECORDS}/dry").status == 404
     shop.ask("POST", RECORDS, {"metadata": {"name": "env"}, "spec": {
         "provider": "aws", "env": [{"name": "AWS_SECRET_ACCESS_KEY", "value": SECRET},
@@ -501,6 +502,38 @@ def test_secrets_go_into_a_secret_and_never_come_back(shop):
         {"name": "AWS_SECRET_ACCESS_KEY", "value": "********"}]
     told = "".join(shop.heard) + shop.site.program.log()
     assert SECRET not in told and coded not in told
+
+
+def secret_of(site, name="public"):
+    """The data of a Secret that was made for an object."""
+    path, = site.folder.rglob(f"secrets.shop.{name}-credentials.yaml")
+    document = yaml.safe_load(path.read_text())
+    assert document["metadata"]["ownerReferences"][0]["name"] == name
+    return document["data"]
+
+
+def test_a_new_secret_of_a_changed_record_stands_beside_the_old_one_until_it_is_referred_to(shop):
+    def put(secret, algorithm):
+        parameters = {**PARAMETERS, "rfc2136-tsig-secret": secret,
+                      "rfc2136-tsig-secret-alg": algorithm}
+        answer = shop.put(RECORDS, "public", {"provider": "rfc2136",
+                                              "external-dns-parameters": parameters},
+                          query="?move=drain")
+        assert answer.status == 200, answer
+        reference, = yaml.safe_load(next(shop.site.folder.rglob(
+            "dnsupdaterecords.shop.public.yaml")).read_text())["spec"]["secretRefs"]
+        return reference["key"], secret_of(shop.site)
+
+    new = base64.b64encode(b"b" * 32).decode()
+    coded = [base64.b64encode(text.encode()).decode() for text in (SECRET, new)]
+    assert secret_of(shop.site) == {"rfc2136-tsig-secret": coded[0]}
+    assert put(new, "hmac-sha512") == ("rfc2136-tsig-secret.next",
+                                       {"rfc2136-tsig-secret.next": coded[1]})
+    assert put(SECRET, "hmac-sha512") == ("rfc2136-tsig-secret.next",
+                                          {"rfc2136-tsig-secret.next": coded[0]})
+    assert put("********", "hmac-sha256") == ("rfc2136-tsig-secret.next",
+                                              {"rfc2136-tsig-secret.next": coded[0]})
+    assert put(new, "hmac-sha512") == ("rfc2136-tsig-secret", {"rfc2136-tsig-secret": coded[1]})
 
 
 def test_a_secret_in_a_manifest_of_users_is_not_written(shop):
@@ -551,6 +584,9 @@ def test_a_cluster_comes_with_its_kubeconfig(shop):
     assert made.status == 201, made
     assert made.json["spec"]["kubeconfigSecret"]["name"] == "vendor.edge02-credentials"
     assert "kubeconfig-text" not in "".join(shop.heard)
+    shop.site.wait(lambda: "Reachable" in str(shop.site.status("vendor.edge02", "EdgeCluster")),
+                   "the cluster is looked at")
+    assert "SecretNotFound" not in shop.site.program.log()
     assert shop.put(CLUSTERS, "edge02", {}).json["spec"]["kubeconfigSecret"]["key"] == "kubeconfig"
     for body, status in (("", 400), ("\r\n".join(lines[:4]), 400),
                          ("\r\n".join(lines).replace("kubeconfig-text", "k" * 300000), 413)):

@@ -44,6 +44,12 @@ static struct text key_of_target(struct text target)
     return (struct text){target.at + skipped, target.len - skipped};
 }
 
+static struct text key_of_ref(const struct secrets_pass *pass, struct text target)
+{
+    const struct value *old = find_ref(pass->old, pass->secret, target);
+    return old ? value_text_at(old, "key") : key_of_target(target);
+}
+
 static void add_ref(const struct secrets_pass *pass, struct text target)
 {
     struct value *refs = value_find(pass->map, "secretRefs");
@@ -56,7 +62,7 @@ static void add_ref(const struct secrets_pass *pass, struct text target)
         return; // the check of the shape says so
     value_put(pass->arena, ref, "target", value_make_text(pass->arena, target));
     value_put_text(pass->arena, ref, "name", pass->secret);
-    value_put(pass->arena, ref, "key", value_make_text(pass->arena, key_of_target(target)));
+    value_put(pass->arena, ref, "key", value_make_text(pass->arena, key_of_ref(pass, target)));
     value_append(refs, ref);
 }
 
@@ -93,7 +99,7 @@ static void move_secret(const struct secrets_pass *pass, struct text target, str
     }
     add_ref(pass, target);
     if (!is_kept)
-        put_data(pass, key_of_target(target), secret);
+        put_data(pass, key_of_ref(pass, target), secret);
 }
 
 // ---- a record's secrets -------------------------------------------------------------------------
@@ -322,5 +328,39 @@ struct value *body_secrets_keys(struct arena *arena, const struct value *spec, c
         add_key(arena, keys, ref, secret);
     value_each (entry, value_list_at(spec, "inbound"))
         add_key(arena, keys, value_at(entry, KEY_SECRET, NULL), secret);
+    add_key(arena, keys, value_find(spec, "kubeconfigSecret"), secret);
     return keys;
+}
+
+// "key" and "key.next" take turns.
+static struct text other_key(struct arena *arena, struct text key)
+{
+    static const char end[] = ".next";
+    if (text_ends(key, end))
+        return (struct text){key.at, key.len - sizeof end + 1};
+    return text_of(arena_printf(arena, "%.*s%s", TEXT_ARGS(key), end));
+}
+
+static bool has_text(const struct value *list, struct text text)
+{
+    value_each (item, list)
+        if (text_equal(item->text, text))
+            return true;
+    return false;
+}
+
+void body_secrets_rekey(struct arena *arena, const char *secret, struct value *map,
+                        const struct value *taken, struct value *data)
+{
+    struct value *refs = value_find(map, "secretRefs");
+    for (struct value *ref = refs ? refs->first : NULL; ref; ref = ref->next) {
+        struct text key = value_text_at(ref, "key");
+        struct text other = other_key(arena, key);
+        const struct value *value = value_find_text(data, key);
+        if (!is_of_secret(ref, secret) || !value || !has_text(taken, key) || has_text(taken, other))
+            continue;
+        value_set(data, other, value_make_text(arena, value->text));
+        value_remove(data, arena_copy(arena, key.at, key.len));
+        value_put(arena, ref, "key", value_make_text(arena, other));
+    }
 }

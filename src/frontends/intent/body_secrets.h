@@ -21,3 +21,7 @@ void body_secrets_mask(struct arena *arena, enum resource_id id, const char *sec
                        struct value *map);
 // The keys of that Secret which an object's spec refers to, as a list of texts.
 struct value *body_secrets_keys(struct arena *arena, const struct value *spec, const char *secret);
+// Gives values in `data` keys that are not among the `taken` ones, and has the secretRefs of a
+// record's `map` refer to those: the old value stays for who still refers to it.
+void body_secrets_rekey(struct arena *arena, const char *secret, struct value *map,
+                        const struct value *taken, struct value *data);

@@ -8,7 +8,7 @@
 
 // Inside this folder: one request from its arrival to its answer.
 
-enum { CALL_WRITES_MAX = 3, CALL_DEADLINE_MS = 20000, CALL_TRIES_MAX = 5 };
+enum { CALL_WRITES_MAX = 4, CALL_DEADLINE_MS = 20000, CALL_TRIES_MAX = 5 };
 
 enum call_turn {
     CALL_DECIDES, // its writes are not worked out yet
@@ -22,6 +22,7 @@ struct call_write {
     const struct object *seen; // own reference
     bool is_unread;
     bool is_owned; // by the object that the write before it made: its ownerReferences come then
+    bool is_after; // brings nothing but what could not be written before the object was
     const struct value *kept;
 };
 

@@ -39,7 +39,8 @@ static void show_writes(struct call *call)
 {
     struct value *list = value_make(call->arena, VALUE_LIST);
     for (size_t i = 0; i < call->write_count; i++)
-        value_append(list, shown_write(call, &call->writes[i]));
+        if (!call->writes[i].is_after)
+            value_append(list, shown_write(call, &call->writes[i]));
     call_answer_tree(call, 200, list, NULL, NULL);
 }
 

@@ -144,6 +144,11 @@ static struct text secret_namespace(const struct item_change *change)
     return namespace_.len ? namespace_ : text_of(call_options(change->call)->own_namespace);
 }
 
+static const char *secret_name(const struct item_change *change)
+{
+    return body_secrets_name(change->call->arena, change->place.key.name);
+}
+
 static void take_kubeconfig(struct item_change *change, const char *secret)
 {
     struct arena *arena = change->call->arena;
@@ -162,65 +167,94 @@ static void take_kubeconfig(struct item_change *change, const char *secret)
 static void take_secrets(struct item_change *change)
 {
     struct arena *arena = change->call->arena;
-    const char *secret = body_secrets_name(arena, change->place.key.name);
+    const char *secret = secret_name(change);
     change->secrets = value_make(arena, VALUE_MAP);
     take_kubeconfig(change, secret);
     body_secrets_take(arena, change->id, change->body.name, secret, change->built.map,
                       change->place.map, change->secrets, &change->call->faults);
 }
 
-static bool has_text(const struct value *list, struct text text)
+static struct value *secret_keys(const struct item_change *change, const struct value *tree)
 {
-    value_each (item, list)
-        if (text_equal(item->text, text))
-            return true;
-    return false;
+    return body_secrets_keys(change->call->arena, value_find(tree, "spec"), secret_name(change));
 }
 
-// Keys that are still referred to, and of which no value came.
-static struct value *kept_keys(const struct item_change *change, const struct value *wanted)
+static bool has_all(const struct value *list, const struct value *wanted)
+{
+    value_each (item, wanted) {
+        bool is_there = false;
+        value_each (other, list)
+            is_there = is_there || text_equal(item->text, other->text);
+        if (!is_there)
+            return false;
+    }
+    return true;
+}
+
+// Keys of which no value came.
+static struct value *kept_keys(const struct item_change *change, const struct value *keys)
 {
     struct value *kept = value_make(change->call->arena, VALUE_LIST);
-    value_each (key, wanted)
+    value_each (key, keys)
         if (!value_find_text(change->secrets, key->text))
             value_append(kept, value_make_text(change->call->arena, key->text));
     return kept;
 }
 
-static bool needs_secret(const struct item_change *change, const struct value *wanted,
-                         const char *secret)
-{
-    struct arena *arena = change->call->arena;
-    if (change->secrets->first)
-        return true;
-    value_each (key, body_secrets_keys(arena, value_find(change->place.tree, "spec"), secret))
-        if (!has_text(wanted, key->text))
-            return true;
-    return false;
-}
-
-// An object that is there owns its Secret already; a new one has to be created first.
-static void write_secret(struct item_change *change)
+static void add_secret_write(struct item_change *change, struct call_write write,
+                             const struct value *data)
 {
     struct call *call = change->call;
-    const char *secret = body_secrets_name(call->arena, change->place.key.name);
-    const struct value *wanted =
-        body_secrets_keys(call->arena, value_find(change->built.next, "spec"), secret);
     struct value *tree = value_make(call->arena, VALUE_MAP);
-    if (!needs_secret(change, wanted, secret))
-        return;
     if (change->place.object)
         value_put(call->arena, tree, "metadata.ownerReferences",
                   object_owner_references(call->arena, change->place.object, false));
     value_put_text(call->arena, tree, "type", "Opaque");
-    value_put(call->arena, tree, "data", change->secrets);
-    add_write(call, (struct call_write){
-                        .key = {&secret_kind, secret_namespace(change), text_of(secret)},
-                        .tree = tree,
-                        .is_unread = true,
-                        .is_owned = !change->place.object,
-                        .kept = kept_keys(change, wanted),
-                    });
+    value_put(call->arena, tree, "data", value_copy(call->arena, data));
+    write.key = (struct object_ref_key){&secret_kind, secret_namespace(change),
+                                        text_of(secret_name(change))};
+    write.tree = tree;
+    write.is_unread = true;
+    add_write(call, write);
+}
+
+// A record that changes otherwise, too, refers to its new values by keys of their own, so that no
+// decision sees the old record with a new value.
+static void separate_new_values(struct item_change *change)
+{
+    const struct place *place = &change->place;
+    struct arena *arena = change->call->arena;
+    if (change->id == RESOURCE_RECORD && place->object &&
+        patch_between(arena, place->tree, change->built.next))
+        body_secrets_rekey(arena, secret_name(change), change->built.map,
+                           secret_keys(change, place->tree), change->secrets);
+}
+
+// Before the object that refers to them.
+static void write_new_values(struct item_change *change)
+{
+    const struct value *now = secret_keys(change, change->place.tree);
+    if (change->secrets->first)
+        add_secret_write(change, (struct call_write){.kept = kept_keys(change, now)},
+                         change->secrets);
+}
+
+// A new object owns its Secret only now; one that was there may refer to less of it. Values of a
+// new one come again: another replica may have tried to create an object of that name meanwhile.
+static void finish_secret(struct item_change *change)
+{
+    const struct value *now = secret_keys(change, change->place.tree);
+    const struct value *wanted = secret_keys(change, change->built.next);
+    bool is_new = !change->place.object && change->secrets->first;
+    struct value *none = value_make(change->call->arena, VALUE_MAP);
+    struct call_write write = {.is_owned = is_new, .is_after = true};
+    if (is_new) {
+        add_secret_write(change, write, change->secrets);
+    } else if (!has_all(wanted, now)) {
+        change->secrets = none;
+        write.kept = kept_keys(change, wanted);
+        add_secret_write(change, write, none);
+    }
 }
 
 static void write_object(struct item_change *change, const struct value *now,
@@ -367,11 +401,10 @@ static void put_item(struct call *call, bool is_create)
     if (!check_change(&change) || !check_move(&change))
         return;
     call->status = change.place.is_there ? 200 : 201;
-    if (change.place.object)
-        write_secret(&change);
+    separate_new_values(&change);
+    write_new_values(&change);
     write_item(&change);
-    if (!change.place.object)
-        write_secret(&change);
+    finish_secret(&change);
     call_carry_out(call);
 }
 
@@ -435,8 +468,8 @@ static void remove_entry(struct item_change *change)
         if (item != place->map)
             value_append(entries, value_copy(arena, item));
     value_set(value_find(change->built.next, "spec"), text_of(change->resource->list), entries);
-    write_secret(change);
     write_object(change, place->tree, change->built.next);
+    finish_secret(change);
 }
 
 void call_remove(struct call *call)

@@ -139,6 +139,13 @@ static bool write_tree(struct generated *generated, const struct kind *kind, con
     return true;
 }
 
+// What has none in a folder of ours is nobody else's: its owner is still to be made.
+static bool has_owner(const struct value *tree)
+{
+    const struct value *owners = value_at(tree, "metadata.ownerReferences", NULL);
+    return owners && owners->first;
+}
+
 bool generated_put(struct generated *generated, const struct store_object_write *put,
                    struct error *err)
 {
@@ -150,7 +157,7 @@ bool generated_put(struct generated *generated, const struct store_object_write 
     add_path(&path, generated, &put->key);
     if (!read_tree(arena, path.at, &now, &why))
         return report_failure(generated, 0, &why, err);
-    if (now && !put_is_ours(put, now))
+    if (now && has_owner(now) && !put_is_ours(put, now))
         return put_refuse(put, err);
     put_keep(arena, tree, put->kept, now);
     return write_tree(generated, put->key.kind, path.at, tree, err);
