@@ -150,7 +150,8 @@ static bool is_sound(struct rendering *rendering, const struct found *found)
     return !findings_errors(&findings);
 }
 
-// Two installations whose marks are equal delete each other's records. NULL: there is none.
+// Two installations whose marks are equal delete each other's records. NULL: it is not known, which
+// is an error where it is printed.
 static const struct external_dns_pinned *pinned_of(struct rendering *rendering,
                                                    const struct found *found,
                                                    const struct update_record *record,
@@ -161,9 +162,10 @@ static const struct external_dns_pinned *pinned_of(struct rendering *rendering,
     if (record->has_pinned)
         return &record->pinned;
     if (!owner.len && !update_record_owner(record).len) {
-        report_add(&rendering->report, REPORT_ERROR, found->place,
-                   "spec.external-dns-parameters.txt-owner-id: is made of the owner id of the "
-                   "installation: give that with --owner-id");
+        if (!record->is_native)
+            report_add(&rendering->report, REPORT_ERROR, found->place,
+                       "spec.external-dns-parameters.txt-owner-id: is made of the owner id of the "
+                       "installation: give that with --owner-id");
         return NULL;
     }
     external_dns_pinned_make(rendering->arena, record, input->minor, input->project, owner, made);
@@ -216,7 +218,7 @@ static void render(struct rendering *rendering, const struct found *found, struc
                                        .minor = update_record_minor(&record, record.version),
                                        .namespace_ = namespace_of(found->tree)};
     input.project = project_of(rendering, input.namespace_);
-    if (!record.image.len)
+    if (!record.image.len && !record.is_native)
         report_add(&rendering->report, REPORT_WARNING, found->place,
                    "spec.image: neither this nor --external-dns-image names an image, so the "
                    "Deployment has none");

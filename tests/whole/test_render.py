@@ -56,6 +56,23 @@ def test_all_objects_are_in_the_namespace_of_the_record():
     assert deployment_of(documents)["spec"]["template"]["spec"]["nodeSelector"] == {"disk": "ssd"}
 
 
+NATIVE = """
+apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
+kind: DNSUpdateRecord
+metadata: {name: public-dns, namespace: shop}
+spec:
+  provider: rfc2136
+  engine: native
+  external-dns-parameters: {rfc2136-host: 192.0.2.53, rfc2136-zone: example.org,
+                            domain-filter: example.org, rfc2136-tsig-keyname: key}
+  secretRefs: [{target: rfc2136-tsig-secret, name: credentials, key: key}]
+"""
+
+
+def test_a_native_record_needs_no_owner_id_and_no_image():
+    assert render("-", text=NATIVE) == (0, [], "")
+
+
 def test_secrets_are_referred_to():
     _, documents, _ = render("-", *OWNER, text=RECORD)
     container = container_of(documents)
