@@ -38,6 +38,50 @@ static int report_plan(const struct invocation *invocation, const struct proposa
     return proposal->count && option_flag(invocation, "exit-code") ? 1 : 0;
 }
 
+// ---- what is no part of it ----------------------------------------------------------------------
+
+// Own kinds of controllers that are not enabled.
+struct left_out {
+    const struct controller *controllers[ENABLED_CONTROLLERS_MAX];
+    size_t object_counts[ENABLED_CONTROLLERS_MAX];
+    size_t count;
+};
+
+static void find_left_out(const struct setup *setup, struct left_out *out)
+{
+    for (size_t i = 0; i < controller_count && out->count < ENABLED_CONTROLLERS_MAX; i++)
+        if (!controllers[i]->kind->is_foreign && !setup_reads(setup, controllers[i]->kind))
+            out->controllers[out->count++] = controllers[i];
+}
+
+static void count_left_out(void *context, const struct folder_entry *entry)
+{
+    struct left_out *left_out = context;
+    for (size_t i = 0; i < left_out->count; i++)
+        left_out->object_counts[i] += entry->kind == left_out->controllers[i]->kind &&
+                                      !entry->is_gone && !entry->is_duplicate;
+}
+
+// A folder may have objects of which the enabled controllers know nothing. (In a cluster nobody
+// looks for them: whoever runs `plan` there need not have the right.)
+static void report_left_out(const struct setup *setup)
+{
+    struct left_out left_out = {0};
+    const struct kind *of[ENABLED_CONTROLLERS_MAX];
+    CLEANUP(arena) struct arena *arena = arena_new();
+    find_left_out(setup, &left_out);
+    for (size_t i = 0; i < left_out.count; i++)
+        of[i] = left_out.controllers[i]->kind;
+    if (!setup_read_kinds(setup, of, left_out.count, arena, count_left_out, &left_out))
+        return;
+    for (size_t i = 0; i < left_out.count; i++)
+        if (left_out.object_counts[i])
+            command_fail(0,
+                         "no part of this plan: objects of kind %s, %zu of them: name their "
+                         "controller with --controllers %s",
+                         of[i]->name, left_out.object_counts[i], left_out.controllers[i]->name);
+}
+
 static int plan_run(struct invocation *invocation)
 {
     struct setup setup;
@@ -59,6 +103,7 @@ static int plan_run(struct invocation *invocation)
     int code = run_dry(&dry_run, &proposal, &err) ? report_plan(invocation, &proposal)
                                                   : command_fail(2, "%s", err.text);
     previews_close(&previews);
+    report_left_out(&setup);
     if (dry_run.is_part)
         code = 2;
     proposal_done(&proposal);

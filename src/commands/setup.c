@@ -391,3 +391,14 @@ bool setup_read_folder(const struct setup *setup, struct arena *arena,
         folder_options_of(setup, rows, list_kinds(setup, NULL, rows));
     return setup->place.is_cluster || folder_read(&options, arena, take_entry, &given, err);
 }
+
+bool setup_read_kinds(const struct setup *setup, const struct kind *const *of, size_t count,
+                      struct arena *arena,
+                      void (*entry)(void *context, const struct folder_entry *entry), void *context)
+{
+    struct store_kind rows[KINDS_MAX] = {0};
+    for (size_t i = 0; i < count; i++)
+        rows[i].kind = of[i];
+    const struct folder_options options = folder_options_of(setup, rows, count);
+    return !setup->place.is_cluster && folder_read(&options, arena, entry, context, NULL);
+}

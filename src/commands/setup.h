@@ -10,6 +10,7 @@
 #include "commands/enabled_controllers.h"
 #include "commands/option.h"
 #include "io/world.h"
+#include "store/folder/folder.h"
 #include "store/store.h"
 
 // What each command that reconciles begins with: which controllers run, with which settings, and
@@ -85,6 +86,12 @@ struct setup_reader {
 };
 bool setup_read_folder(const struct setup *setup, struct arena *arena,
                        const struct setup_reader *reader, struct error *err);
+// On a folder: all objects of these kinds, whoever looks at them. False in a cluster, and where the
+// folder cannot be read.
+bool setup_read_kinds(const struct setup *setup, const struct kind *const *of, size_t count,
+                      struct arena *arena,
+                      void (*entry)(void *context, const struct folder_entry *entry),
+                      void *context);
 // NULL: err says why. The setup outlives it.
 struct store *setup_open_store(struct setup *setup, const struct setup_store *how,
                                struct error *err);
