@@ -221,7 +221,8 @@ struct kind {
     // Appends what an object is about, for a row of `signpost status`: one line without secrets.
     // NULL: its name says all.
     void (*write_summary)(const struct value *object, struct buffer *out);
-    // True if nobody has to do anything about the object any more: `signpost status` leaves it out.
+    // True if nobody has to do anything about the object any more: `signpost status` shows
+    // nothing of it but its status.state, and leaves it out where it has none.
     // NULL: never.
     bool (*is_over)(const struct value *object);
 };

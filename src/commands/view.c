@@ -216,6 +216,20 @@ static const struct subject *find_subject(const struct kind *kind, const struct 
     return NULL;
 }
 
+static bool is_over(const struct folder_entry *entry)
+{
+    return entry->kind->is_over && entry->kind->is_over(entry->tree);
+}
+
+// Nobody has to do anything about it: it is in the state that it is meant to be in.
+static void read_over(struct view *view, struct view_row *row, const struct value *tree)
+{
+    row->is_right = true;
+    row->ready = "-";
+    row->reason = copy(view, value_text_at(tree, "status.state"));
+    row->message = "";
+}
+
 static void add_row(struct view *view, const struct folder_entry *entry)
 {
     AUTO_BUFFER object = {0};
@@ -235,6 +249,8 @@ static void add_row(struct view *view, const struct folder_entry *entry)
     } else {
         describe(view, &row, entry->tree);
         read_status(view, &row, entry->tree);
+        if (is_over(entry) && !row.is_pending)
+            read_over(view, &row, entry->tree);
         read_warning(view, &row, entry->tree);
         row.is_unserved = is_unserved(&row, entry->tree);
     }
@@ -271,7 +287,7 @@ static bool is_ours(const struct folder_entry *entry)
 {
     const struct kind *kind = entry->kind;
     if (kind->has_status && !kind->is_foreign)
-        return !kind->is_over || !kind->is_over(entry->tree);
+        return !is_over(entry) || value_text_at(entry->tree, "status.state").len;
     return find_subject(kind, entry->tree) && !is_past(entry);
 }
 

@@ -42,6 +42,32 @@ def objects():
     }
 
 
+def test_a_plan_names_the_controllers_that_are_no_part_of_it(folder):
+    put(folder, objects())
+    code, out, err = run("plan", "--dir", folder)
+    assert code == 0 and out.startswith("0 to create")
+    assert err == ("signpost: no part of this plan: objects of kind DNSPublication, 1 of them: "
+                   "name their controller with --controllers intent\n")
+    assert run("plan", "--dir", folder, "--controllers", "intent")[2] == ""
+
+
+@pytest.mark.parametrize("desired", ["Created", "Terminated"])
+def test_status_shows_publications_that_publish_nothing_and_shall_not(programs, tmp_path, desired):
+    things = objects()
+    things["publication"]["spec"]["desired"] = desired
+    del things["record"], things["cluster"]
+    site = harness.Site(programs, tmp_path)
+    put(site.folder, things)
+    site.start("--controllers", "intent", "--intent-listen",
+               f"{harness.LOOPBACK}:{harness.free_port()}")
+    site.wait(lambda: site.status("shop/dig-1", "DNSPublication").get("state") == desired,
+              "the publication has a state")
+    code, out, _ = run("status", "--dir", site.folder, "--output", "json")
+    row, = (row for row in json.loads(out)["objects"] if row["kind"] == "DNSPublication")
+    assert (code, row["name"], row["reason"]) == (0, "dig-1", desired), out
+    assert f" {desired}" in run("status", "--dir", site.folder)[1]
+
+
 @pytest.fixture
 def folder(tmp_path):
     path = tmp_path / "manifests"
