@@ -165,6 +165,11 @@ def test_errors_are_plain_or_problems(shop):
         told = json.loads(problem.text)
         assert (told["status"], told["title"]) == (status, plain.lines[0])
         assert problem.headers["Allow"] == plain.headers["Allow"]
+    problem = shop.ask("POST", "/v2/projects", {"metadata": {"name": 5}},
+                       Accept="application/problem+json")
+    told = json.loads(problem.text)
+    assert (told["status"], told["title"]) == (422, "Unprocessable Content")
+    assert [row["pointer"] for row in told["errors"]] == ["/metadata/name"]
 
 
 def test_head_and_odd_methods_are_refused_with_what_is_allowed(shop):

@@ -64,12 +64,12 @@ static void add_json_member(struct buffer *out, const char *key, const char *tex
     value_write_json_text(out, text_of(text));
 }
 
-// RFC 9457.
+// RFC 9457. Without a first line, as of values of a wrong type, the title is the status's own.
 static void write_problem(const struct call *call, int status, const char *first_line,
                           const struct text_lines *lines, struct buffer *out)
 {
     buffer_printf(out, "{\"type\":\"about:blank\",\"status\":%d,", status);
-    add_json_member(out, "title", first_line);
+    add_json_member(out, "title", *first_line ? first_line : "Unprocessable Content");
     buffer_add_text(out, ",\"errors\":[");
     for (size_t i = 0; i < call->faults.count; i++) {
         buffer_add_text(out, i ? ",{" : "{");

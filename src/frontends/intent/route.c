@@ -209,9 +209,11 @@ static bool check_names(const struct route *route, struct error *err)
 
 // ---- the query ----------------------------------------------------------------------------------
 
-static bool is_true(struct text value)
+static bool take_strict(struct text value, struct route *out, struct error *err)
 {
-    return !value.len || text_is(value, "true");
+    out->is_strict = !value.len || text_is(value, "true");
+    return out->is_strict || text_is(value, "false") ||
+           refuse_target(err, 400, "strict: true and false are the values");
 }
 
 static bool take_limit(struct text value, struct route *out, struct error *err)
@@ -226,12 +228,12 @@ static bool take_parameter(struct text name, struct text value, struct route *ou
 {
     if (text_is(name, "limit"))
         return take_limit(value, out, err);
+    if (text_is(name, "strict"))
+        return take_strict(value, out, err);
     if (text_is(name, "continue"))
         out->after = value;
     else if (text_is(name, "key"))
         out->key = value;
-    else if (text_is(name, "strict"))
-        out->is_strict = is_true(value);
     else if (text_is(name, "dryRun") && !text_is(value, "All"))
         return refuse_target(err, 400, "dryRun: All is the one value");
     else if (text_is(name, "dryRun"))

@@ -115,6 +115,28 @@ static void names_are_decoded_once_and_queries_are_read(void **state)
     assert_true(route.is_strict && route.is_dry_run && !strcmp(route.move, "drain"));
 }
 
+static void values_that_no_parameter_takes_are_refused_with_those_that_it_takes(void **state)
+{
+    static const char *const rows[][2] = {
+        {"strict=banana", "strict: true and false are the values"},
+        {"strict=True", "strict: true and false are the values"},
+        {"limit=0", "limit: a number from 1 to 1000"},
+        {"dryRun=all", "dryRun: All is the one value"},
+        {"move=away", "move: drain and abandon are the values"},
+    };
+    struct route route;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct error err = {0};
+        assert_false(
+            route_parse(arena, arena_printf(arena, "/v2/projects?%s", rows[i][0]), &route, &err));
+        assert_int_equal(err.status, 400);
+        assert_string_equal(err.text, rows[i][1]);
+    }
+    assert_true(route_parse(arena, "/v2/projects?strict", &route, NULL) && route.is_strict);
+    assert_true(route_parse(arena, "/v2/projects?strict=false", &route, NULL) && !route.is_strict);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +144,7 @@ int main(void)
         cmocka_unit_test(actions_stand_behind_items),
         cmocka_unit_test(paths_that_are_none_are_refused),
         cmocka_unit_test(names_are_decoded_once_and_queries_are_read),
+        cmocka_unit_test(values_that_no_parameter_takes_are_refused_with_those_that_it_takes),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
