@@ -105,7 +105,7 @@ static void heard(void *context, const struct http_reply *reply)
 static void piece(void *context, struct text text)
 {
     struct reply *out = context;
-    out->pieces++;
+    out->pieces += text.len > 0;
     buffer_add(&out->body, text.at, text.len);
     if (out->cancels)
         http_cancel(out->http, out->call);

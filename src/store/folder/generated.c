@@ -31,6 +31,8 @@ void generated_done(struct generated *generated)
     free(generated->folder);
 }
 
+#define MARK "# Written by Signpost; "
+
 // *tree is NULL where the file is not there, or is no YAML. False: it cannot be read.
 static bool read_tree(struct arena *arena, const char *path, struct value **tree, struct error *err)
 {
@@ -116,7 +118,7 @@ static void add_path(struct buffer *out, const struct generated *generated,
 
 static void write_comment(struct buffer *out, const struct kind *kind)
 {
-    buffer_add_text(out, "# Written by Signpost; ");
+    buffer_add_text(out, MARK);
     if (kind->edited)
         buffer_printf(out, "edit nothing but %s.\n", kind->edited);
     else
@@ -139,11 +141,13 @@ static bool write_tree(struct generated *generated, const struct kind *kind, con
     return true;
 }
 
-// What has none in a folder of ours is nobody else's: its owner is still to be made.
-static bool has_owner(const struct value *tree)
+// What we wrote and nobody owns yet is ours: its owner is still to be made.
+static bool awaits_owner(const char *path, const struct value *tree)
 {
+    AUTO_BUFFER head = {0};
     const struct value *owners = value_at(tree, "metadata.ownerReferences", NULL);
-    return owners && owners->first;
+    return !(owners && owners->first) && disk_read_head(&head, path, sizeof MARK - 1, NULL) &&
+           text_is(buffer_text(&head), MARK);
 }
 
 bool generated_put(struct generated *generated, const struct store_object_write *put,
@@ -157,7 +161,7 @@ bool generated_put(struct generated *generated, const struct store_object_write 
     add_path(&path, generated, &put->key);
     if (!read_tree(arena, path.at, &now, &why))
         return report_failure(generated, 0, &why, err);
-    if (now && has_owner(now) && !put_is_ours(put, now))
+    if (now && !put_is_ours(put, now) && !awaits_owner(path.at, now))
         return put_refuse(put, err);
     put_keep(arena, tree, put->kept, now);
     return write_tree(generated, put->key.kind, path.at, tree, err);
