@@ -107,7 +107,7 @@ static void piece(void *context, struct text text)
     struct reply *out = context;
     out->pieces += text.len > 0;
     buffer_add(&out->body, text.at, text.len);
-    if (out->cancels)
+    if (out->cancels && text.len)
         http_cancel(out->http, out->call);
 }
 
