@@ -6,7 +6,13 @@
 // begun before), or it was ready for two intervals where nobody can ask it. Native names were seen
 // going, each ahead of its DNSEndpoint.
 
-enum { LAST_CHANCE_S = 30, SYNCS_WANTED = 2, ASSUMED_SLACK_S = 30, INTERVAL_DEFAULT_S = 60 };
+enum {
+    LAST_CHANCE_S = 30,
+    ROLLOUT_S = 30, // each change of its Deployment takes external-dns away for a moment
+    SYNCS_WANTED = 2,
+    ASSUMED_SLACK_S = 30,
+    INTERVAL_DEFAULT_S = 60,
+};
 
 // ---- the proof ----------------------------------------------------------------------------------
 
@@ -159,6 +165,20 @@ static void block_drain(struct drain *drain)
                            way_to_abandon(drain)));
 }
 
+static bool is_rolling_out(const struct drain *drain, const struct condition *available)
+{
+    return available && available->reason == REASON_PROGRESSING &&
+           available->transition_s + ROLLOUT_S > drain->reconcile->in->now_ms / 1000;
+}
+
+static void await_rollout(struct drain *drain, const struct condition *available)
+{
+    decision_wake_at(drain->reconcile->out, (available->transition_s + ROLLOUT_S) * 1000);
+    go_on(drain, REASON_DRAINING,
+          arena_printf(drain->reconcile->arena, "external-dns for %s is being rolled out",
+                       shown_name(drain)));
+}
+
 static void drain_native(struct drain *drain)
 {
     if (publication_natives_are_gone(drain->reconcile, drain->record, false))
@@ -183,6 +203,8 @@ static void prove_drain(struct drain *drain)
                             "nothing");
     else if (drain->spec->is_native)
         drain_native(drain);
+    else if (is_rolling_out(drain, available))
+        await_rollout(drain, available);
     else if (!available || available->status != CONDITION_TRUE ||
              available->reason == REASON_UNUSED)
         block_drain(drain);

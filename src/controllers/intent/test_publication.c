@@ -590,6 +590,25 @@ static void without_metrics_two_intervals_of_readiness_are_believed(void **state
     assert_string_equal(drained(), "True/DrainAssumed");
 }
 
+// What is noted on it for a publication that ends is such a change, too.
+static void while_external_dns_is_rolled_out_the_drain_waits(void **state)
+{
+    (void)state;
+    publish_and_terminate(
+        "{'type':'DeploymentAvailable','status':'False','reason':'Progressing','message':'',"
+        "'lastTransitionTime':'2025-12-30T10:00:00Z'}" SYNCED("True", "Synced"));
+    struct site_object *record = at_site(&dnsupdaterecord_kind, "public");
+    value_put(arena, record->tree, "metadata.annotations",
+              quote(arena, "{'" ABANDON_ANNOTATION "':'true'}"));
+    store_tree(record);
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/Draining");
+    assert_int_equal(site.decision.wake_ms, site.now_ms + 30 * 1000);
+    site.now_ms += 30 * 1000;
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/RecordsRetained");
+}
+
 static void without_external_dns_nothing_is_proven_unless_people_say_so(void **state)
 {
     (void)state;
@@ -1596,6 +1615,7 @@ int main(void)
         SITE(two_synchronizations_after_the_last_endpoint_went_are_the_proof),
         SITE(a_record_that_comes_back_into_use_begins_anew),
         SITE(without_metrics_two_intervals_of_readiness_are_believed),
+        SITE(while_external_dns_is_rolled_out_the_drain_waits),
         SITE(without_external_dns_nothing_is_proven_unless_people_say_so),
         SITE(what_an_external_dns_cannot_remove_stays_when_people_say_so),
         SITE(a_policy_that_removes_nothing_ends_at_once_and_is_told),
