@@ -264,13 +264,22 @@ static void list_removed(struct report *report)
     }
 }
 
+// Without the LogicalCloud nobody knows what is wanted, and what stands stays as it is.
+static void keep_names(struct report *report)
+{
+    const struct dnspublication_status *before = &report->reconcile->before;
+    for (size_t i = 0; i < before->name_count; i++)
+        report->names[report->name_count++] = before->names[i];
+}
+
 static void list_names(struct report *report)
 {
     const struct publication_reconcile *reconcile = report->reconcile;
     report->names = arena_new_array(reconcile->arena, struct published_name,
                                     reconcile->endpoint_count * ENDPOINT_SETS_MAX +
                                         reconcile->before.name_count + 1);
-    for (size_t i = 0; i < reconcile->endpoint_count; i++) {
+    bool is_known = publication_is_known(reconcile);
+    for (size_t i = 0; is_known && i < reconcile->endpoint_count; i++) {
         const struct intent_endpoint *endpoint = &reconcile->endpoints[i];
         if (reconcile->is_wanted)
             count_endpoint(report, endpoint);
@@ -281,7 +290,7 @@ static void list_names(struct report *report)
         for (size_t at = 0; at < endpoint->set_count; at++)
             add_name(report, endpoint, &endpoint->sets[at]);
     }
-    list_removed(report);
+    (is_known ? list_removed : keep_names)(report);
     report->status.names = report->names;
     report->status.name_count = report->name_count;
 }
@@ -334,6 +343,9 @@ static void report_addresses(struct report *report)
     if (!report->reconcile->is_wanted)
         set_condition(report, "AddressesReady", CONDITION_UNKNOWN, REASON_NOT_INSTANTIATED,
                       "addresses are looked for when the publication is instantiated");
+    else if (!report->reconcile->resolved.has_cloud)
+        set_condition(report, "AddressesReady", CONDITION_UNKNOWN, REASON_LOGICAL_CLOUD_NOT_FOUND,
+                      "the logical cloud says which clusters have the addresses: see Accepted");
     else if (report->first_pending)
         set_condition(
             report, "AddressesReady", CONDITION_FALSE, REASON_ADDRESS_PENDING,
@@ -449,10 +461,21 @@ static struct outcome outcome_of_records(const struct report *report)
                      record->shown)};
 }
 
+static const struct publication_record *first_draining(const struct report *report)
+{
+    for (size_t i = 0; i < report->reconcile->record_count; i++)
+        if (report->reconcile->records[i].reason)
+            return &report->reconcile->records[i];
+    return NULL;
+}
+
 static struct outcome outcome_of(const struct report *report)
 {
     const struct publication_reconcile *reconcile = report->reconcile;
     const struct error *refused = reconcile->in->refused;
+    const struct publication_record *draining = first_draining(report);
+    if (!reconcile->is_wanted && draining)
+        return (struct outcome){false, draining->reason, draining->message};
     if (!reconcile->is_wanted)
         return (struct outcome){false, REASON_NOT_INSTANTIATED,
                                 "set spec.desired to Instantiated to publish the names"};
@@ -476,14 +499,6 @@ static struct outcome outcome_of(const struct report *report)
 }
 
 // ---- the drain ----------------------------------------------------------------------------------
-
-static const struct publication_record *first_draining(const struct report *report)
-{
-    for (size_t i = 0; i < report->reconcile->record_count; i++)
-        if (report->reconcile->records[i].reason)
-            return &report->reconcile->records[i];
-    return NULL;
-}
 
 static const char *ended_message(enum reason reason)
 {
@@ -630,7 +645,8 @@ static void add_events(struct report *report)
         conditions_find(&report->status.conditions, "Published")->status == CONDITION_TRUE;
     if (is_published)
         add_event(report, "Published", NULL, EVENT_NAMES_PUBLISHED);
-    else if (report->first_faulty || report->reconcile->in->refused)
+    else if (report->first_faulty || report->reconcile->in->refused ||
+             !publication_is_known(report->reconcile))
         add_event(report, "Published", "names are not published", EVENT_NAMES_NOT_PUBLISHED);
     if (drained && drained->status == CONDITION_TRUE)
         add_event(report, "Drained", NULL, EVENT_NAMES_DRAINED);

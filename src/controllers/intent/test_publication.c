@@ -352,6 +352,9 @@ static void without_the_cloud_what_stands_stays(void **state)
     assert_string_equal(published(), "A 198.51.100.7 300");
     assert_string_equal(condition_of(arena, status_of("dig"), "Accepted"),
                         "False/LogicalCloudNotFound");
+    assert_string_equal(condition_of(arena, status_of("dig"), "AddressesReady"),
+                        "Unknown/LogicalCloudNotFound");
+    assert_int_equal(value_count(value_at(status_of("dig"), "names", NULL)), 1);
     put_publication("'desired':'Terminated'");
     reconcile_site("dig");
     assert_string_equal(published(), "");
@@ -453,7 +456,7 @@ static void a_publication_goes_from_created_to_terminated_and_back(void **state)
     put_cloud("", LISTED);
     assert_state("Instantiated", "True/Published");
     put_publication("'desired':'Terminated'");
-    assert_state("Terminating", "False/NotInstantiated");
+    assert_state("Terminating", "False/Draining");
     set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 180);
     reconcile_site("dig");
     set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S + 240);

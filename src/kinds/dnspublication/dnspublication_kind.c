@@ -119,7 +119,7 @@ enum { SHARE_GROUP_MAX = 63, HOLD_DOWN_MAX = 32, QUALIFIED_MAX = 2 * EMCO_NAME_M
 static const char *const short_names[] = {"dnp", NULL};
 static const char *const categories[] = {"signpost", NULL};
 static const char *const annotations[] = {"name", "approved", NULL};
-static const char *const right_when[] = {"Accepted=True", "AddressesReady=True", "Published=True",
+static const char *const right_when[] = {"Accepted=True", "Published=True", "AddressesReady=True",
                                          NULL};
 
 static const struct field fields[] = {
