@@ -453,10 +453,16 @@ metadata: {name: theirs}
 """)
     api = start(site)
     answer = api.post("/v2/projects", "theirs")
-    assert answer.status == 409 and "stands in theirs.yaml, a manifest of users" in answer.text
+    assert answer.status == 409 and "Namespace theirs is there and is no project" in answer.text
     assert api.get("/v2/projects").json == []
     assert api.delete("/v2/projects/theirs").status == 404
     assert "theirs" in (site.folder / "theirs.yaml").read_text()
+    label = re.search(r"label (\S+): (\w+)", answer.text)
+    site.write("theirs.yaml", f"""apiVersion: v1
+kind: Namespace
+metadata: {{name: theirs, labels: {{{label[1]}: "{label[2]}"}}}}
+""")
+    site.wait(lambda: api.get("/v2/projects/theirs").status == 200, "it is a project", 30)
 
 
 # ---- secrets ------------------------------------------------------------------------------------

@@ -47,11 +47,24 @@ static void write_project(struct call *call, struct text project)
                                        place_namespace(call->arena, project)};
     value_put(call->arena, tree, "spec", value_make(call->arena, VALUE_MAP));
     struct value *next = item_project_namespace(call->arena, project, tree);
-    const struct object *object = engine_find_object(engine_of(call), &key);
-    if (!object)
-        value_put_text(call->arena, next, "metadata.annotations[" PROJECT_CREATED_ANNOTATION "]",
-                       "true");
-    add_write(call, (struct call_write){.key = key, .tree = next, .seen = object});
+    value_put_text(call->arena, next, "metadata.annotations[" PROJECT_CREATED_ANNOTATION "]",
+                   "true");
+    add_write(call, (struct call_write){.key = key, .tree = next});
+}
+
+// A Namespace of others is no project until they say so.
+static bool refuse_foreign(struct call *call, struct text project)
+{
+    struct text_lines lines = {.arena = call->arena};
+    const struct value *made =
+        item_project_namespace(call->arena, project, value_make(call->arena, VALUE_MAP));
+    text_lines_add(&lines,
+                   "Namespace %.*s is there and is no project: choose another name, or let whoever "
+                   "has it give it the label " PROJECT_LABEL ": %.*s",
+                   TEXT_ARGS(place_namespace(call->arena, project)),
+                   TEXT_ARGS(value_text_at(made, "metadata.labels[" PROJECT_LABEL "]")));
+    call_answer_text(call, 409, resources[RESOURCE_PROJECT].exists, &lines);
+    return false;
 }
 
 // ---- reading the request ------------------------------------------------------------------------
@@ -94,6 +107,10 @@ static bool check_parents(struct item_change *change)
     if (missing != RESOURCE_PROJECT || change->resource->parent != RESOURCE_PROJECT ||
         !call_options(call)->makes_projects)
         return refuse_change(call, 409, PARENT_MISSING);
+    struct place project;
+    place_find(engine_of(call), call->arena, RESOURCE_PROJECT, call->route.names, &project);
+    if (project.object && !project.is_leaving)
+        return refuse_foreign(call, call->route.names[0]);
     write_project(call, call->route.names[0]);
     return true;
 }
@@ -111,6 +128,9 @@ static bool check_name_is_free(struct item_change *change)
         call_answer_text(call, 409, change->resource->exists, &lines);
         return false;
     }
+    if (change->id == RESOURCE_PROJECT && change->place.object && !change->place.is_there &&
+        !change->place.is_leaving)
+        return refuse_foreign(call, call->route.names[0]);
     if (!change->place.is_leaving)
         return true;
     text_lines_add(&lines, "it is being deleted");
