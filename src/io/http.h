@@ -53,8 +53,8 @@ struct http_request {
     // A connection that has been idle for so long is not used again; 2 or more. 0: two minutes.
     unsigned max_idle_s;
     // Gets the body of a 2xx reply in pieces as they come, with the context of `done`; it is not
-    // gathered then and may be of any length. The first piece has no octets: the head has come. May send, cancel any call, its own too, and free the
-    // client.
+    // gathered then and may be of any length. The first piece has no octets: the head has come. May
+    // send, cancel any call, its own too, and free the client.
     void (*piece)(void *context, struct text piece);
 };
 

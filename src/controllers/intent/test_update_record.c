@@ -347,9 +347,11 @@ static void the_account_stands_before_the_deployment(void **state)
     apply_metadata(get_at_site(&dnsupdaterecord_kind, "public"));
     store_tree(get_at_site(&dnsupdaterecord_kind, "public"));
     decide_record();
-    assert_int_equal(site.decision.object_count, 3);
-    for (size_t i = 0; i < site.decision.object_count; i++)
+    assert_int_equal(site.decision.object_count, 2);
+    for (size_t i = 0; i < site.decision.object_count; i++) {
         assert_ptr_not_equal(site.decision.objects[i].key.kind, &deployment_kind);
+        assert_ptr_not_equal(site.decision.objects[i].key.kind, &rolebinding_kind);
+    }
 }
 
 static void users_stand_on_the_deployment(void **state)

@@ -308,8 +308,10 @@ static void keep_workload(struct update_record_reconcile *reconcile)
 {
     struct value *wanted[EXTERNAL_DNS_OBJECTS];
     make_wanted(reconcile, wanted);
+    // An API server takes no binding to a role that is not there yet.
     for (size_t i = 0; i < EXTERNAL_DNS_DEPLOYMENT; i++)
-        keep_object(reconcile, (enum external_dns_object)i, wanted[i]);
+        if (i != EXTERNAL_DNS_ROLE_BINDING || reconcile->seen[EXTERNAL_DNS_ROLE])
+            keep_object(reconcile, (enum external_dns_object)i, wanted[i]);
     if (has_account(reconcile))
         keep_object(reconcile, EXTERNAL_DNS_DEPLOYMENT, wanted[EXTERNAL_DNS_DEPLOYMENT]);
 }
