@@ -155,7 +155,8 @@ static inline void turn(struct story *story)
 static inline void on_piece(void *context, struct text piece)
 {
     struct seen *seen = context;
-    buffer_add(&seen->pieces, piece.at, piece.len);
+    if (piece.len)
+        buffer_add(&seen->pieces, piece.at, piece.len);
     seen->piece_count += piece.len > 0;
     seen->has_head = true;
     loop_stop(seen->story->loop);
