@@ -1094,6 +1094,19 @@ static void who_lists_again_is_behind_until_all_is_listed(void **state)
     assert_false(watch_is_behind(bench.watch));
 }
 
+static void a_refusal_that_is_over_counts_no_more(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live_by_list(&bench);
+    end_body(&bench);
+    forbid(&bench, "no");
+    expect_call_after(&bench, 30000, AT_WATCH "20" SHORTEST);
+    say(&bench, EXPIRED);
+    expect_call(&bench, AT_LAST "20");
+    assert_true(watch_is_behind(bench.watch));
+}
+
 static void a_watch_that_ends_in_time_is_not_behind(void **state)
 {
     (void)state;
@@ -1732,6 +1745,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(who_opens_again_is_behind_until_the_server_has_accepted_it),
     cmocka_unit_test(a_quiet_watch_is_not_behind_once_it_was_answered),
     cmocka_unit_test(who_lists_again_is_behind_until_all_is_listed),
+    cmocka_unit_test(a_refusal_that_is_over_counts_no_more),
     cmocka_unit_test(a_watch_that_ends_in_time_is_not_behind),
     cmocka_unit_test(what_was_never_read_is_not_behind),
     cmocka_unit_test(who_is_in_a_hurry_still_waits_as_long_as_the_server_says),

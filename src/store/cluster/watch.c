@@ -562,8 +562,9 @@ void watch_free(struct watch *watch)
 
 bool watch_is_behind(const struct watch *watch)
 {
+    bool is_refused = watch->down_ms && watch->is_lasting;
     bool is_long = watch->options.is_dispensable || watch_now(watch) - watch->down_ms >= LASTING_MS;
-    bool is_left_unread = watch->is_lasting && is_long;
+    bool is_left_unread = is_refused && is_long;
     return watch->is_synced && (watch->down_ms || watch->needs_pass) && !is_left_unread &&
            !is_not_installed(watch);
 }
