@@ -122,7 +122,7 @@ struct targets {
     bool is_unknown;         // some clusters could not be asked
 };
 
-// One that cannot be a target is left out.
+// Adds a target in the form that servers take; text that cannot be a target is left out.
 static void add_target(struct targets *targets, struct text target)
 {
     struct text read;

@@ -54,7 +54,7 @@ const struct object *intent_model_holder(const struct intent_model *model,
                                          const struct object *publication,
                                          const struct object *record, struct text name,
                                          int64_t *ttl_s);
-// NULL: there is none.
+// The DNSPublication of that name; NULL: there is none.
 const struct object *intent_model_find_publication(const struct intent_model *model,
                                                    struct text namespace_, struct text name);
 

@@ -143,7 +143,7 @@ static void count_sync(struct drain *drain)
                            shown_name(drain), written->syncs ? "once more" : "twice"));
 }
 
-// By which people let the names stay: of a move, for that alone.
+// The annotation by which people let the names stay; that for moves counts for the move alone.
 static const char *way_to_abandon(const struct drain *drain)
 {
     return reason_of(drain, "Moving") ? MOVE_ANNOTATION ": abandon"

@@ -593,7 +593,7 @@ static void without_metrics_two_intervals_of_readiness_are_believed(void **state
     assert_string_equal(drained(), "True/DrainAssumed");
 }
 
-// What is noted on it for a publication that ends is such a change, too.
+// Its Deployment is changed when a publication ends, too: its users are noted there.
 static void while_external_dns_is_rolled_out_the_drain_waits(void **state)
 {
     (void)state;
@@ -752,7 +752,7 @@ static void a_record_that_moves_is_left_and_used_again(void **state)
     assert_string_equal(published(), "A 198.51.100.7 300");
 }
 
-// What lets names stay for good is not asked of who only moves.
+// People whose record only moves need not let names stay for good.
 static void a_move_that_is_blocked_names_the_annotation_of_moves(void **state)
 {
     static const char moving[] = ",{'type':'Moving','status':'True','reason':'Moving','message':'',"
@@ -1181,7 +1181,7 @@ static void a_shared_name_that_is_still_being_agreed_on_is_no_conflict(void **st
     }
 }
 
-// What an older publication of the share group has of the name, and what we have.
+// A name as an older publication of the share group has it, and the address that we have for it.
 static const struct rivals {
     const char *type;
     const char *target;

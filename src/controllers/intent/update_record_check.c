@@ -205,7 +205,7 @@ struct secret *update_record_secret(const struct update_record_reconcile *reconc
     return object ? secret_kind_get(object_spec(object), ref->key) : NULL;
 }
 
-// What is wrong with what a Secret has for that target; NULL: nothing that is known.
+// Why the value that a Secret holds for a target cannot be used; NULL: no reason is known.
 static const char *content_fault(const struct update_record_ref *ref, struct text content)
 {
     const struct external_dns_parameter *row = external_dns_find(ref->target);

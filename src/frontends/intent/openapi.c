@@ -155,7 +155,7 @@ static struct value *body_schema(struct arena *arena, const struct resource *res
     return schema;
 }
 
-// What `/status` answers.
+// The schema of the body with which a GET of `/status` is answered.
 static struct value *status_schema(struct arena *arena, const struct kind *kind)
 {
     struct value *schema = schema_of_type(arena, "object");

@@ -250,7 +250,7 @@ static void drive_release(struct lease *lease)
 }
 
 // While the Lease names us, nobody else has led since our last write.
-static bool may_write(struct lease *lease)
+static bool may_try(struct lease *lease)
 {
     bool may = lease->election.is_held || !lease->sink.may_take ||
                lease->sink.may_take(lease->sink.context);
@@ -268,7 +268,7 @@ static void drive_election(struct lease *lease)
         wait_until(lease, next.at_ms);
     else if (next.step == ELECTION_READ)
         lease_send(lease, ERRAND_READ);
-    else if (!may_write(lease))
+    else if (!may_try(lease))
         wait_until(lease, lease_now(lease) + lease->election.times.retry_ms);
     else if (lease_owner_settle(lease))
         lease_send(lease, ERRAND_WRITE);

@@ -81,7 +81,7 @@ const char *watch_refusal(const struct watch *watch);
 // accepted since, or it has to list all again. Not so of a kind that is known to be gone, nor of
 // one that may not be read for a minute, or that may be left unread: nobody else reads it either.
 bool watch_is_behind(const struct watch *watch);
-// A try that waits for its back-off is made at once, or when the server has said.
+// Ends a back-off: the next try is made at once, or as soon as the server's Retry-After lets it.
 void watch_hurry(struct watch *watch);
 // The resourceVersion up to which all changes were reported; empty while none is known. Borrowed
 // until the next step of the loop.

@@ -78,7 +78,7 @@ struct watch {
     int64_t went_back_ms;               // when resourceVersions did last; 0: never
 
     unsigned backoffs;       // since nothing failed for long
-    int64_t not_before_ms;   // the server said so of the next try; passed by: at any time
+    int64_t not_before_ms;   // no try is made before: the last Retry-After
     int64_t healthy_ms;      // since then nothing failed; 0: no call was accepted since a failure
     unsigned failures;       // in a row
     unsigned refusals;       // 403 in a row
