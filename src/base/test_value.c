@@ -116,6 +116,8 @@ static void missing_paths_give_the_fallback_and_the_nearest_ancestor(void **stat
     assert_null(value_at(root, "spec[x", NULL));
     assert_null(value_find(NULL, "x"));
     assert_int_equal(value_count(value_find(root, "x")), 0);
+    assert_false(value_lists_text(value_find(root, "x"), TEXT("a")));
+    assert_false(value_lists_text(NULL, TEXT("a")));
 }
 
 static void equality_and_hash_ignore_the_order_of_maps_only(void **state)

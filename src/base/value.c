@@ -242,6 +242,14 @@ bool value_bool_at(const struct value *map, const char *path, bool fallback)
     return value && value->type == VALUE_BOOL ? value->boolean : fallback;
 }
 
+bool value_lists_text(const struct value *list, struct text text)
+{
+    value_each (item, has_children(list) ? list : NULL)
+        if (text_equal(value_text(item), text))
+            return true;
+    return false;
+}
+
 size_t value_count(const struct value *value)
 {
     return has_children(value) ? value->count : 0;

@@ -97,7 +97,8 @@ struct text value_text(const struct value *value); // absent unless VALUE_TEXT
 struct text value_text_at(const struct value *map, const char *path);
 int64_t value_int_at(const struct value *map, const char *path, int64_t fallback);
 bool value_bool_at(const struct value *map, const char *path, bool fallback);
-size_t value_count(const struct value *value); // 0 unless LIST or MAP
+size_t value_count(const struct value *value);                     // 0 unless LIST or MAP
+bool value_lists_text(const struct value *list, struct text text); // NULL lists nothing
 #define value_each(item, parent)                                                                   \
     for (struct value *item = (parent) ? (parent)->first : NULL; item; item = item->next)
 

@@ -105,14 +105,6 @@ static void add_troubles(struct reconcile *reconcile)
     }
 }
 
-static bool has_text(const struct value *list, struct text text)
-{
-    value_each (item, list)
-        if (text_equal(value_text(item), text))
-            return true;
-    return false;
-}
-
 static bool is_said(const struct reconcile *reconcile, const char *text)
 {
     struct text said = reconcile->source->ours.status;
@@ -134,7 +126,8 @@ static void add_dangling(struct reconcile *reconcile, const struct claim_want *w
         TEXT_ARGS(want->set.values[0]), target->name);
     const struct value *unknown = value_find(backend->answer, "unknownTargets");
     bool is_known = unknown && backend->answered_s >= receipt->settled_s;
-    bool is_dangling = is_known ? has_text(unknown, want->set.values[0]) : is_said(reconcile, text);
+    bool is_dangling =
+        is_known ? value_lists_text(unknown, want->set.values[0]) : is_said(reconcile, text);
     if (is_dangling)
         problems_add(&reconcile->problems, "TargetsMissing", "%s", text);
     if (!is_known || is_dangling)

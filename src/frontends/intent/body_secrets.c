@@ -341,14 +341,6 @@ static struct text other_key(struct arena *arena, struct text key)
     return text_of(arena_printf(arena, "%.*s%s", TEXT_ARGS(key), end));
 }
 
-static bool has_text(const struct value *list, struct text text)
-{
-    value_each (item, list)
-        if (text_equal(item->text, text))
-            return true;
-    return false;
-}
-
 void body_secrets_rekey(struct arena *arena, const char *secret, struct value *map,
                         const struct value *taken, struct value *data)
 {
@@ -357,7 +349,8 @@ void body_secrets_rekey(struct arena *arena, const char *secret, struct value *m
         struct text key = value_text_at(ref, "key");
         struct text other = other_key(arena, key);
         const struct value *value = value_find_text(data, key);
-        if (!is_of_secret(ref, secret) || !value || !has_text(taken, key) || has_text(taken, other))
+        if (!is_of_secret(ref, secret) || !value || !value_lists_text(taken, key) ||
+            value_lists_text(taken, other))
             continue;
         value_set(data, other, value_make_text(arena, value->text));
         value_remove(data, arena_copy(arena, key.at, key.len));

@@ -201,13 +201,9 @@ static struct value *secret_keys(const struct item_change *change, const struct 
 
 static bool has_all(const struct value *list, const struct value *wanted)
 {
-    value_each (item, wanted) {
-        bool is_there = false;
-        value_each (other, list)
-            is_there = is_there || text_equal(item->text, other->text);
-        if (!is_there)
+    value_each (item, wanted)
+        if (!value_lists_text(list, item->text))
             return false;
-    }
     return true;
 }
 

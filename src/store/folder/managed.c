@@ -25,17 +25,6 @@ static int64_t seconds_at(const struct value *metadata, const char *key)
     return text.at && when_parse(text, &unix_ms, NULL) ? unix_ms / 1000 : 0;
 }
 
-static bool lists_text(const struct value *list, const char *wanted)
-{
-    if (!wanted)
-        return false;
-    value_each (item, list) {
-        if (text_is(value_text(item), wanted))
-            return true;
-    }
-    return false;
-}
-
 static const struct value *map_at(const struct value *map, const char *key)
 {
     const struct value *found = value_find(map, key);
@@ -63,7 +52,8 @@ bool managed_decode(struct managed *out, const struct store_kind *type,
         .generation = value_int_at(metadata, "generation", 1),
         .created_s = seconds_at(metadata, "creationTimestamp"),
         .deleted_s = seconds_at(metadata, "deletionTimestamp"),
-        .has_finalizer = lists_text(value_find(metadata, "finalizers"), type->finalizer),
+        .has_finalizer = type->finalizer && value_lists_text(value_find(metadata, "finalizers"),
+                                                             text_of(type->finalizer)),
         .labels = map_at(metadata, "labels"),
         .annotations = map_at(metadata, "annotations"),
         .status = map_at(document, "status"),
