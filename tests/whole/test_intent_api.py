@@ -831,12 +831,17 @@ def test_a_store_that_cannot_write_is_told_by_the_log_and_the_readiness(api):
 
 
 def test_projects_come_with_their_first_child_if_wanted(programs, tmp_path):
-    api = start(Site(programs, tmp_path), "--intent-projects", "implicit")
+    site = Site(programs, tmp_path)
+    site.write("theirs.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: theirs}}")
+    api = start(site, "--intent-projects", "implicit")
     api.created("/v2/projects/Shop.1/dns-update-records", "public",
                 {"provider": "rfc2136", "external-dns-parameters": PARAMETERS})
     assert [item["metadata"]["name"] for item in api.get("/v2/projects").json] == ["Shop.1"]
     assert api.delete("/v2/projects/Shop.1/dns-update-records/public").status == 204
     assert api.delete("/v2/projects/Shop.1").status == 204
+    refused = api.post("/v2/projects/theirs/logical-clouds", "cloud")
+    assert refused.status == 409
+    assert "Namespace theirs is there and is no project" in refused.text
 
 
 @pytest.mark.parametrize("words,environment", [

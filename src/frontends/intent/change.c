@@ -53,18 +53,15 @@ static void write_project(struct call *call, struct text project)
 }
 
 // A Namespace of others is no project until they say so.
-static bool refuse_foreign(struct call *call, struct text project)
+static void explain_foreign(struct text_lines *lines, struct text project)
 {
-    struct text_lines lines = {.arena = call->arena};
     const struct value *made =
-        item_project_namespace(call->arena, project, value_make(call->arena, VALUE_MAP));
-    text_lines_add(&lines,
+        item_project_namespace(lines->arena, project, value_make(lines->arena, VALUE_MAP));
+    text_lines_add(lines,
                    "Namespace %.*s is there and is no project: choose another name, or let whoever "
                    "has it give it the label " PROJECT_LABEL ": %.*s",
-                   TEXT_ARGS(place_namespace(call->arena, project)),
+                   TEXT_ARGS(place_namespace(lines->arena, project)),
                    TEXT_ARGS(value_text_at(made, "metadata.labels[" PROJECT_LABEL "]")));
-    call_answer_text(call, 409, resources[RESOURCE_PROJECT].exists, &lines);
-    return false;
 }
 
 // ---- reading the request ------------------------------------------------------------------------
@@ -98,6 +95,25 @@ static bool read_body(struct item_change *change, bool is_create)
     return true;
 }
 
+// Two EMCO names may come to one object's name, and a Namespace may be of others.
+static bool check_name_is_free(struct call *call, const struct resource *resource,
+                               const struct place *place)
+{
+    struct text_lines lines = {.arena = call->arena};
+    struct text name = call->route.names[resource->name_count - 1];
+    if (place->other.at)
+        text_lines_add(&lines, "%.*s and %.*s would both be %s %.*s", TEXT_ARGS(place->other),
+                       TEXT_ARGS(name), resource->kind->name, TEXT_ARGS(place->key.name));
+    else if (place->is_leaving)
+        text_lines_add(&lines, "it is being deleted");
+    else if (resource == &resources[RESOURCE_PROJECT] && place->object && !place->is_there)
+        explain_foreign(&lines, name);
+    else
+        return true;
+    call_answer_text(call, 409, resource->exists, &lines);
+    return false;
+}
+
 static bool check_parents(struct item_change *change)
 {
     struct call *call = change->call;
@@ -109,33 +125,10 @@ static bool check_parents(struct item_change *change)
         return refuse_change(call, 409, PARENT_MISSING);
     struct place project;
     place_find(engine_of(call), call->arena, RESOURCE_PROJECT, call->route.names, &project);
-    if (project.object && !project.is_leaving)
-        return refuse_foreign(call, call->route.names[0]);
+    if (!check_name_is_free(call, &resources[RESOURCE_PROJECT], &project))
+        return false;
     write_project(call, call->route.names[0]);
     return true;
-}
-
-// Two EMCO names may come to one object's name.
-static bool check_name_is_free(struct item_change *change)
-{
-    struct call *call = change->call;
-    struct text_lines lines = {.arena = call->arena};
-    if (change->place.other.at) {
-        text_lines_add(&lines, "%.*s and %.*s would both be %s %.*s",
-                       TEXT_ARGS(change->place.other),
-                       TEXT_ARGS(call->route.names[change->resource->name_count - 1]),
-                       change->resource->kind->name, TEXT_ARGS(change->place.key.name));
-        call_answer_text(call, 409, change->resource->exists, &lines);
-        return false;
-    }
-    if (change->id == RESOURCE_PROJECT && change->place.object && !change->place.is_there &&
-        !change->place.is_leaving)
-        return refuse_foreign(call, call->route.names[0]);
-    if (!change->place.is_leaving)
-        return true;
-    text_lines_add(&lines, "it is being deleted");
-    call_answer_text(call, 409, change->resource->exists, &lines);
-    return false;
 }
 
 static bool check_precondition(struct item_change *change)
@@ -246,7 +239,7 @@ static void separate_new_values(struct item_change *change)
                            secret_keys(change, place->tree), change->secrets);
 }
 
-// Before the object that refers to them.
+// New values are written ahead of the object that refers to them.
 static void write_new_values(struct item_change *change)
 {
     const struct value *now = secret_keys(change, change->place.tree);
@@ -262,15 +255,12 @@ static void finish_secret(struct item_change *change)
     const struct value *now = secret_keys(change, change->place.tree);
     const struct value *wanted = secret_keys(change, change->built.next);
     bool is_new = !change->place.object && change->secrets->first;
-    struct value *none = value_make(change->call->arena, VALUE_MAP);
-    struct call_write write = {.is_owned = is_new, .is_after = true};
-    if (is_new) {
-        add_secret_write(change, write, change->secrets);
-    } else if (!has_all(wanted, now)) {
-        change->secrets = none;
-        write.kept = kept_keys(change, wanted);
-        add_secret_write(change, write, none);
-    }
+    if (is_new)
+        add_secret_write(change, (struct call_write){.is_owned = true, .is_after = true},
+                         change->secrets);
+    else if (!has_all(wanted, now))
+        add_secret_write(change, (struct call_write){.kept = wanted, .is_after = true},
+                         value_make(change->call->arena, VALUE_MAP));
 }
 
 static void write_object(struct item_change *change, const struct value *now,
@@ -410,7 +400,7 @@ static void put_item(struct call *call, bool is_create)
     if (!check_parents(&change))
         return;
     place_find(engine_of(call), call->arena, change.id, call->route.names, &change.place);
-    if (!check_name_is_free(&change) || !check_precondition(&change) ||
+    if (!check_name_is_free(call, change.resource, &change.place) || !check_precondition(&change) ||
         !check_is_new(&change, is_create))
         return;
     build_item(&change);
