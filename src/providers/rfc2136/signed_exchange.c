@@ -47,8 +47,7 @@ bool signed_exchange_again_error(struct error *err, const char *reason, const ch
 
 #define NOT_SERVED                                                                                 \
     "it does not serve the zone %s as primary, or does not let the TSIG key %.*s query and "       \
-    "update "                                                                                      \
-    "it: the server's log says which"
+    "update it: the server's log says which"
 
 static const struct meaning {
     unsigned rcode;
