@@ -98,6 +98,9 @@ static void put_makes_the_maps_on_the_way(void **state)
     assert_json(root, "{\"metadata\":{\"labels\":{\"a.b/c\":\"x\"},\"generation\":2,"
                       "\"list\":[\"a\",\"b\"]},\"d.e\":{\"f\":true}}");
     assert_true(text_is(value_text_at(root, "metadata.labels[a.b/c]"), "x"));
+    assert_true(value_lists_text(value_at(root, "metadata.list", NULL), TEXT("b")));
+    assert_false(value_lists_text(value_at(root, "metadata.list", NULL), TEXT("c")));
+    assert_false(value_lists_text(value_at(root, "metadata.generation", NULL), TEXT("b")));
 }
 
 static void missing_paths_give_the_fallback_and_the_nearest_ancestor(void **state)

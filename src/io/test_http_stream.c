@@ -101,37 +101,34 @@ static void cancel_at_head(void *context, struct text piece)
     http_cancel(seen->story->http, seen->call);
 }
 
-static void a_piece_may_cancel_its_call(void **state)
+static void take_until_cancelled(struct story *story, struct seen *seen,
+                                 void (*piece)(void *context, struct text piece))
 {
-    struct story *story = *state;
-    struct seen seen;
     struct http_request request = request_to(story, "/");
-    request.piece = cancel_own;
-    begin(&seen, story, &request);
+    request.piece = piece;
+    begin(seen, story, &request);
     AWAIT(story, story->peer_count == 1 && has_request(&story->peers[0], "/"));
     say(&story->peers[0], "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                           "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
     AWAIT(story, story->peers[0].is_closed);
     settle(story);
+    assert_int_equal(seen->done_count, 0);
+}
+
+static void a_piece_may_cancel_its_call(void **state)
+{
+    struct seen seen;
+    take_until_cancelled(*state, &seen, cancel_own);
     assert_true(has_pieces(&seen, "one"));
-    assert_int_equal(seen.done_count, 0);
     buffer_done(&seen.pieces);
 }
 
 static void who_cancels_at_the_head_hears_no_more(void **state)
 {
-    struct story *story = *state;
     struct seen seen;
-    struct http_request request = request_to(story, "/");
-    request.piece = cancel_at_head;
-    begin(&seen, story, &request);
-    AWAIT(story, story->peer_count == 1 && has_request(&story->peers[0], "/"));
-    say(&story->peers[0], "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                          "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
-    AWAIT(story, story->peers[0].is_closed);
-    settle(story);
-    assert_int_equal(seen.piece_count + seen.done_count, 0);
-    buffer_done(&seen.pieces);
+    take_until_cancelled(*state, &seen, cancel_at_head);
+    assert_true(seen.has_head);
+    assert_int_equal(seen.piece_count, 0);
 }
 
 static void cancel_other(void *context, struct text piece)

@@ -18,6 +18,10 @@ class Own(Guarded):
         edit(record)
         self.site.write("record.yaml", yaml.safe_dump_all([record, *others]))
 
+    def edit_place(self, server):
+        self.edit_record(lambda record: record["spec"]["external-dns-parameters"].update(
+            {"rfc2136-port": server.port}))
+
     def annotate(self, name, value):
         self.edit_record(lambda record: record["metadata"].setdefault("annotations", {}).update(
             {f"{harness.GROUP}/{name}": value}))
@@ -37,6 +41,16 @@ def own(programs, tmp_path):
     (tmp_path / "knot").mkdir()
     server = harness.NAME_SERVERS["knot"](programs, tmp_path / "knot").start()
     return Own(programs, tmp_path, server)
+
+
+@pytest.fixture
+def other(own, programs, tmp_path):
+    """Another server, which takes the same key."""
+    (tmp_path / "other").mkdir()
+    server = harness.NAME_SERVERS["knot"](programs, tmp_path / "other")
+    server.secret = own.server.secret
+    server.configure()
+    return server.start()
 
 
 def wait_state(made, state):
@@ -67,19 +81,13 @@ def test_names_that_a_server_away_keeps_say_why_and_may_be_abandoned(own):
     assert f"{own.kept}.{own.server.zone}" in str(retained)
 
 
-def test_a_record_moves_away_from_a_server_that_is_gone(own, programs, tmp_path):
+def test_a_record_moves_away_from_a_server_that_is_gone(own, other):
     """Without consent nothing moves; drained is what can be; and people may say that it can't."""
     own.publish(own.kept)
     own.start("intent")
     own.wait_settled(own.kept)
     own.server.program.stop()
-    (tmp_path / "other").mkdir()
-    other = harness.NAME_SERVERS["knot"](programs, tmp_path / "other")
-    other.secret = own.server.secret
-    other.configure()
-    other.start()
-    own.edit_record(lambda record: record["spec"]["external-dns-parameters"].update(
-        {"rfc2136-port": other.port}))
+    own.edit_place(other)
     own.site.wait(lambda: "abandon" in own.condition("Accepted")["message"],
                   "it says what to do", 60)
     own.annotate("move", "drain")
@@ -97,37 +105,25 @@ def test_a_record_moves_away_from_a_server_that_is_gone(own, programs, tmp_path)
     assert harness.holds(lambda: own.rows(), 2)
 
 
-def test_a_move_that_may_abandon_removes_what_can_be_removed(own, programs, tmp_path):
+def test_a_move_that_may_abandon_removes_what_can_be_removed(own, other):
     own.publish(own.kept)
     own.start("intent")
     own.wait_settled(own.kept)
-    (tmp_path / "other").mkdir()
-    other = harness.NAME_SERVERS["knot"](programs, tmp_path / "other")
-    other.secret = own.server.secret
-    other.configure()
-    other.start()
     own.annotate("move", "abandon")
-    own.edit_record(lambda record: record["spec"]["external-dns-parameters"].update(
-        {"rfc2136-port": other.port}))
+    own.edit_place(other)
     own.site.wait(lambda: other.ask(own.kept, "A"), "the name is at the new place", 60)
     assert not own.server.ask(own.kept, "A")
     assert not [line for line in own.site.program.lines()
                 if line.get("reason") == "RecordsRetained"]
 
 
-def test_a_move_that_abandons_goes_on_after_kill_9(own, programs, tmp_path):
+def test_a_move_that_abandons_goes_on_after_kill_9(own, other):
     own.publish(own.kept)
     own.start("intent")
     own.wait_settled(own.kept)
     own.server.program.stop()
-    (tmp_path / "other").mkdir()
-    other = harness.NAME_SERVERS["knot"](programs, tmp_path / "other")
-    other.secret = own.server.secret
-    other.configure()
-    other.start()
     own.annotate("move", "abandon")
-    own.edit_record(lambda record: record["spec"]["external-dns-parameters"].update(
-        {"rfc2136-port": other.port}))
+    own.edit_place(other)
     for _ in range(6):
         time.sleep(0.05)
         own.site.kill()
