@@ -678,8 +678,9 @@ def test_names_that_will_stay_are_told(shop):
 
 def test_a_record_in_use_moves_only_when_told(shop):
     def moves():
-        return [word for path in shop.site.folder.rglob("*.yaml") for word in re.findall(
-            rf"{harness.GROUP}/move: (\w+)", path.read_text())]
+        return [word for path, octets in harness.files_below(shop.site.folder).items()
+                if path.suffix == ".yaml" for word in re.findall(
+                    rf"{harness.GROUP}/move: (\w+)", octets.decode())]
 
     shop.ask("POST", f"{GROUP}/group/instantiate")
     other = {**PARAMETERS, "rfc2136-tsig-secret": "********", "rfc2136-host": "192.0.2.54"}
