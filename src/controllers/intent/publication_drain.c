@@ -116,17 +116,29 @@ static void assume_drain(struct drain *drain, const struct condition *available)
                        shown_name(drain)));
 }
 
-// A synchronization that still read the DNSEndpoints removed none of their names, so it is no
-// proof.
+// Why the last synchronization has removed no names, so that it is no proof; NULL: it may be one.
+static const char *doubt_sync(const struct drain *drain)
+{
+    const struct condition *synced = conditions_find(&drain->status->conditions, "Synced");
+    if (reason_of(drain, "Draining") == REASON_SOURCE_LAGGING)
+        return arena_printf(drain->reconcile->arena,
+                            "external-dns for %s still reads DNSEndpoints that are gone",
+                            shown_name(drain));
+    if (synced && synced->reason == REASON_SYNC_FAILING)
+        return arena_printf(drain->reconcile->arena, "%s: %s", shown_name(drain), synced->message);
+    return NULL;
+}
+
 static void count_sync(struct drain *drain)
 {
     struct published_record *written = &drain->record->written;
-    if (reason_of(drain, "Draining") == REASON_SOURCE_LAGGING) {
+    const char *why_not = doubt_sync(drain);
+    if (why_not) {
         written->sync_s = drain->status->last_sync_s;
-        go_on(drain, REASON_DRAINING,
-              arena_printf(drain->reconcile->arena,
-                           "external-dns for %s still reads DNSEndpoints that are gone",
-                           shown_name(drain)));
+        if (drain->spec->may_abandon && reason_of(drain, "Synced") == REASON_SYNC_FAILING)
+            let_stay(drain);
+        else
+            go_on(drain, REASON_DRAINING, why_not);
         return;
     }
     if (drain->status->last_sync_s > written->sync_s) {
@@ -135,8 +147,6 @@ static void count_sync(struct drain *drain)
     }
     if (written->syncs >= SYNCS_WANTED)
         verify_drain(drain, REASON_DRAINED, "external-dns has removed the names");
-    else if (drain->spec->may_abandon && reason_of(drain, "Synced") == REASON_SYNC_FAILING)
-        let_stay(drain);
     else
         go_on(drain, REASON_DRAINING,
               arena_printf(drain->reconcile->arena, "external-dns for %s has yet to synchronize %s",
@@ -194,10 +204,11 @@ static void prove_drain(struct drain *drain)
 {
     const struct condition *available =
         conditions_find(&drain->status->conditions, "DeploymentAvailable");
+    const char *why_kept = update_record_why_names_stay(drain->spec);
     if (was_never_carried(drain))
         end_drain(drain, REASON_DRAINED, "nobody has carried the names to the provider");
-    else if (update_record_keeps_names(drain->spec))
-        retain_names(drain, "its policy removes nothing");
+    else if (why_kept)
+        retain_names(drain, why_kept);
     else if (update_record_is_dry_run(drain->spec))
         retain_names(drain, "they were written before dry-run was set, and a dry run removes "
                             "nothing");
@@ -217,7 +228,7 @@ static void prove_drain(struct drain *drain)
 bool publication_is_stranded(const struct publication_record *record)
 {
     if (!record->object || record->spec->is_native || record->spec->may_abandon ||
-        !record->written.is_carried || update_record_keeps_names(record->spec))
+        !record->written.is_carried || update_record_why_names_stay(record->spec))
         return false;
     const struct condition *available =
         conditions_find(&record->status->conditions, "DeploymentAvailable");

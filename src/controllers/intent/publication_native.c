@@ -29,7 +29,7 @@ static bool is_native(const struct publication_record *record)
 // Does nobody remove what stands at the provider?
 static bool keeps_names(const struct publication_record *record)
 {
-    return update_record_keeps_names(record->spec) || update_record_is_dry_run(record->spec);
+    return update_record_why_names_stay(record->spec) || update_record_is_dry_run(record->spec);
 }
 
 static size_t count_sets(const struct publication_reconcile *reconcile)

@@ -673,6 +673,41 @@ static void a_policy_that_removes_nothing_ends_at_once_and_is_told(void **state)
     assert_retained("null");
 }
 
+static void what_external_dns_cannot_list_stays_and_is_told(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record(",'rfc2136-tsig-axfr':false", "");
+    set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"), BEGAN_S);
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    assert_string_equal(drained(), "False/RecordsRetained");
+    assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"),
+                           "without rfc2136-tsig-axfr external-dns lists nothing"));
+}
+
+// Each of its synchronizations counts as a success.
+static void a_zone_that_external_dns_cannot_list_proves_nothing(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("False", "SyncFailing"));
+    for (int i = 1; i <= 4; i++) {
+        set_record_status(AVAILABLE("True", "Available") SYNCED("False", "SyncFailing"),
+                          BEGAN_S + 60 * i);
+        reconcile_site("dig");
+        assert_string_equal(drained(), "False/Draining");
+        assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "shop/public"));
+    }
+    for (int i = 5; i <= 6; i++) {
+        assert_string_equal(drained(), "False/Draining");
+        set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"),
+                          BEGAN_S + 60 * i);
+        reconcile_site("dig");
+    }
+    assert_string_equal(drained(), "True/Drained");
+}
+
 static void a_publication_that_is_deleted_says_which_names_stay(void **state)
 {
     (void)state;
@@ -1622,6 +1657,8 @@ int main(void)
         SITE(without_external_dns_nothing_is_proven_unless_people_say_so),
         SITE(what_an_external_dns_cannot_remove_stays_when_people_say_so),
         SITE(a_policy_that_removes_nothing_ends_at_once_and_is_told),
+        SITE(what_external_dns_cannot_list_stays_and_is_told),
+        SITE(a_zone_that_external_dns_cannot_list_proves_nothing),
         SITE(a_publication_that_is_deleted_says_which_names_stay),
         SITE(a_dry_run_that_comes_later_removes_nothing_and_says_so),
         SITE(a_record_that_is_gone_takes_along_whoever_would_remove_names),

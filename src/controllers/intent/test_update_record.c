@@ -274,9 +274,8 @@ static void answer_metrics(const char *json)
 }
 
 #define METRICS(sync, more)                                                                        \
-    "{'lastSync':" sync ",'sourceEndpoints':1,'invalidEndpoints':0,'softErrors':0" more "}"
-#define EMPTY_METRICS(sync)                                                                        \
-    "{'lastSync':" sync ",'sourceEndpoints':0,'invalidEndpoints':0,'softErrors':0}"
+    "{'lastSync':" sync ",'sourceEndpoints':1,'registryEndpoints':3" more "}"
+#define EMPTY_METRICS(sync) "{'lastSync':" sync ",'sourceEndpoints':0,'registryEndpoints':2}"
 
 // ---- life ---------------------------------------------------------------------------------------
 
@@ -1131,7 +1130,12 @@ static void what_external_dns_says_becomes_a_condition(void **state)
     } rows[] = {
         {METRICS("1767096000", ""), "", "True/Synced", ""},
         {METRICS("1767096000", ""), ",'dry-run':true", "True/DryRun", ""},
-        {"{'lastSync':1767096000,'sourceEndpoints':0}", "", "False/SourceLagging", ""},
+        {"{'lastSync':1767096000,'sourceEndpoints':0,'registryEndpoints':2}", "",
+         "False/SourceLagging", ""},
+        {"{'lastSync':1767096000,'sourceEndpoints':1,'registryEndpoints':0}", "",
+         "False/SyncFailing", "external-dns can't list the zone"},
+        {"{'lastSync':1767096000,'sourceEndpoints':1,'registryEndpoints':0}",
+         ",'rfc2136-tsig-axfr':false", "True/Synced", ""},
         {"{'sourceEndpoints':1}", "", "False/SyncFailing", ""},
         {METRICS("1767090000", ""), "", "False/SyncFailing", ""},
         {"{'lastSync':1767096000,'sourceEndpoints':1,'softErrors':2}", "", "False/SyncFailing", ""},

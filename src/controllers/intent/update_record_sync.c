@@ -280,6 +280,14 @@ static bool is_lagging(const struct update_record_reconcile *reconcile)
            value_int_at(value, "sourceEndpoints", 0) < (int64_t)reconcile->sync.wanted_endpoints;
 }
 
+// A transfer that is refused is a line in the log of external-dns, and its synchronization succeeds
+// with a zone that looks empty: it removes nothing then. A zone that was listed has its NS.
+static bool lists_nothing(const struct update_record_reconcile *reconcile)
+{
+    return update_record_lists_by_axfr(&reconcile->record) &&
+           !value_int_at(reconcile->sync.answer->value, "registryEndpoints", 0);
+}
+
 // Does external-dns add endpoints of its own to those that it reads?
 static bool makes_more(const struct update_record *record)
 {
@@ -312,6 +320,11 @@ struct condition update_record_synced(const struct update_record_reconcile *reco
         return make_condition(CONDITION_FALSE, REASON_SYNC_FAILING,
                               "external-dns does not reach its provider, or is refused there: its "
                               "log says why");
+    if (value_int_at(answer->value, "lastSync", 0) && lists_nothing(reconcile))
+        return make_condition(CONDITION_FALSE, REASON_SYNC_FAILING,
+                              "external-dns can't list the zone, so it removes nothing: let the "
+                              "name server transfer it (AXFR) to the TSIG key of the record, and "
+                              "see its log");
     if (is_lagging(reconcile))
         return make_condition(CONDITION_FALSE, REASON_SOURCE_LAGGING,
                               "external-dns has not read all names yet");

@@ -52,7 +52,7 @@ void place_add_referrers(const struct engine *engine, enum resource_id id, const
 void place_add_users(const struct engine *engine, const struct object *record,
                      struct text_lines *out);
 
-// The records that a group uses and by whose policy names are never removed.
+// The records that a group uses and that never remove names.
 void place_add_retaining(const struct engine *engine, const struct object *group,
                          struct text_lines *out);
 

@@ -3,7 +3,7 @@
 
 #include "frontends/intent/place.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
-#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 #include "kinds/edgecluster/edgecluster_kind.h"
 #include "kinds/kv_pairs.h"
 #include "kinds/logicalcloud/logicalcloud_kind.h"
@@ -193,14 +193,9 @@ void place_add_users(const struct engine *engine, const struct object *record,
 
 static bool retains_names(struct arena *arena, const struct object *object)
 {
-    static const char *const policies[] = {"upsert-only", "create-only"};
     struct update_record record;
     update_record_unpack(arena, object_spec(object), &record);
-    struct text policy = update_record_text(&record, PARAMETER_POLICY);
-    for (size_t i = 0; i < COUNT_OF(policies); i++)
-        if (text_is(policy, policies[i]))
-            return true;
-    return false;
+    return update_record_why_names_stay(&record);
 }
 
 void place_add_retaining(const struct engine *engine, const struct object *group,

@@ -99,10 +99,26 @@ enum reason update_record_name_fault(struct arena *arena, const struct update_re
     return REASON_NAME_TOO_LONG_FOR_REGISTRY;
 }
 
-bool update_record_keeps_names(const struct update_record *record)
+// External-dns of any other provider has no choice but to list.
+static bool lists_records(const struct update_record *record)
 {
-    struct text policy = update_record_text(record, PARAMETER_POLICY);
-    return text_is(policy, "upsert-only") || text_is(policy, "create-only");
+    bool is_sync = text_is(update_record_text(record, PARAMETER_POLICY), "sync");
+    return record->is_native || record->provider != EXTERNAL_DNS_RFC2136 ||
+           update_record_bool(record, PARAMETER_RFC2136_TSIG_AXFR, is_sync);
+}
+
+bool update_record_lists_by_axfr(const struct update_record *record)
+{
+    return record->provider == EXTERNAL_DNS_RFC2136 && !record->is_native && lists_records(record);
+}
+
+const char *update_record_why_names_stay(const struct update_record *record)
+{
+    if (!text_is(update_record_text(record, PARAMETER_POLICY), "sync"))
+        return "its policy removes nothing";
+    return lists_records(record) ? NULL
+                                 : "without rfc2136-tsig-axfr external-dns lists nothing, and "
+                                   "removes nothing";
 }
 
 bool update_record_is_dry_run(const struct update_record *record)

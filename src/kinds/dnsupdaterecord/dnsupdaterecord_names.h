@@ -12,8 +12,11 @@ enum reason update_record_name_fault(struct arena *arena, const struct update_re
 // How the names of its ownership records are made. The texts are borrowed from the record.
 struct registry_affix update_record_affix(const struct update_record *record);
 
-// Does its policy let names stay at the provider that nobody publishes any more?
-bool update_record_keeps_names(const struct update_record *record);
+// Does external-dns list what is at the provider by AXFR (parameter rfc2136-tsig-axfr)?
+bool update_record_lists_by_axfr(const struct update_record *record);
+// Why names stay at the provider that nobody publishes any more: "its policy removes nothing".
+// NULL: they are removed.
+const char *update_record_why_names_stay(const struct update_record *record);
 // Is nothing to be sent to the provider (parameter dry-run)?
 bool update_record_is_dry_run(const struct update_record *record);
 

@@ -12,6 +12,7 @@ struct scrape {
     bool is_external_dns;
     int64_t last_sync_s; // 0: none since it was started
     int64_t source_endpoints;
+    int64_t registry_endpoints;
     int64_t invalid_endpoints;
     int64_t soft_errors;
     int64_t mismatch_count;
@@ -53,6 +54,11 @@ static void take_source_endpoints(struct scrape *scrape, const struct sample *sa
     scrape->source_endpoints = count_of(sample->value);
 }
 
+static void take_registry_endpoints(struct scrape *scrape, const struct sample *sample)
+{
+    scrape->registry_endpoints = count_of(sample->value);
+}
+
 // It has a sample for each record type and source.
 static void add_invalid_endpoints(struct scrape *scrape, const struct sample *sample)
 {
@@ -87,6 +93,7 @@ static const struct family {
 } families[] = {
     {"controller_last_sync_timestamp_seconds", take_last_sync},
     {"source_endpoints_total", take_source_endpoints},
+    {"registry_endpoints_total", take_registry_endpoints},
     {"source_invalid_endpoints", add_invalid_endpoints},
     {"controller_consecutive_soft_errors", take_soft_errors},
     {"registry_skipped_records_owner_mismatch_per_sync", add_owner_mismatch},
@@ -113,6 +120,7 @@ static struct value *make_answer(const struct scrape *scrape)
         int64_t value;
     } numbers[] = {
         {"sourceEndpoints", scrape->source_endpoints},
+        {"registryEndpoints", scrape->registry_endpoints},
         {"invalidEndpoints", scrape->invalid_endpoints},
         {"softErrors", scrape->soft_errors},
         {"ownerMismatches", scrape->mismatch_count},

@@ -135,6 +135,7 @@ static void samples_become_the_answer(void **state)
     assert_string_equal(
         answer_to("# TYPE external_dns_source_endpoints_total gauge\n"
                   "external_dns_source_endpoints_total 3\n"
+                  "external_dns_registry_endpoints_total 5\n"
                   "external_dns_controller_last_sync_timestamp_seconds 1.764380345278e+09\n"
                   "external_dns_source_invalid_endpoints{record_type=\"A\",source_type=\"crd\"} 1\n"
                   "external_dns_source_invalid_endpoints{record_type=\"AAAA\",source_type=\"crd\"} "
@@ -144,24 +145,26 @@ static void samples_become_the_answer(void **state)
                   "\"example.org\",foreign_owner=\"other\",owner=\"mine\",record_type=\"A\"} 2\n"
                   "external_dns_registry_skipped_records_owner_mismatch_per_sync{domain="
                   "\"example.net\",foreign_owner=\"\",owner=\"mine\",record_type=\"A\"} 1\n"),
-        "{\"lastSync\":1764380345,\"sourceEndpoints\":3,\"invalidEndpoints\":3,\"softErrors\":4,"
+        "{\"lastSync\":1764380345,\"sourceEndpoints\":3,\"registryEndpoints\":5,"
+        "\"invalidEndpoints\":3,\"softErrors\":4,"
         "\"ownerMismatches\":3,\"mismatches\":[{\"domain\":\"example.org\",\"owner\":\"other\"},"
         "{\"domain\":\"example.net\"}]}");
 }
 
 static void what_is_absent_or_no_number_counts_as_nothing(void **state)
 {
-    static const char nothing[] =
-        "{\"sourceEndpoints\":0,\"invalidEndpoints\":0,\"softErrors\":0,\"ownerMismatches\":0,"
-        "\"mismatches\":[]}";
+    static const char nothing[] = "{\"sourceEndpoints\":0,\"registryEndpoints\":0,"
+                                  "\"invalidEndpoints\":0,\"softErrors\":0,\"ownerMismatches\":0,"
+                                  "\"mismatches\":[]}";
     (void)state;
     assert_string_equal(answer_to("external_dns_build_info{version=\"v0.22.0\"} 1\n"), nothing);
     assert_string_equal(answer_to("external_dns_source_endpoints_total NaN\n"
                                   "external_dns_source_invalid_endpoints -7\n"),
                         nothing);
-    assert_string_equal(answer_to("external_dns_source_endpoints_total +Inf\n"),
-                        "{\"sourceEndpoints\":9007199254740992,\"invalidEndpoints\":0,"
-                        "\"softErrors\":0,\"ownerMismatches\":0,\"mismatches\":[]}");
+    assert_string_equal(
+        answer_to("external_dns_source_endpoints_total +Inf\n"),
+        "{\"sourceEndpoints\":9007199254740992,\"registryEndpoints\":0,\"invalidEndpoints\":0,"
+        "\"softErrors\":0,\"ownerMismatches\":0,\"mismatches\":[]}");
 }
 
 static void an_answer_has_only_the_first_mismatches(void **state)
