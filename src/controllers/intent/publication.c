@@ -37,8 +37,10 @@ static void open_reconcile(struct publication_reconcile *reconcile, const struct
     reconcile->context.clusters =
         cluster_views_make(&reconcile->reader, snapshot, &reconcile->resolved);
     reconcile->endpoints = endpoints_make(&reconcile->context, &reconcile->endpoint_count);
-    if (reconcile->is_wanted)
-        publication_yield_to_shared(reconcile);
+    if (!reconcile->is_wanted)
+        return;
+    publication_yield_to_shared(reconcile);
+    publication_yield_to_twins(reconcile);
 }
 
 // ---- DNSEndpoints -------------------------------------------------------------------------------

@@ -116,6 +116,8 @@ void native_add_targets(struct arena *arena, struct native_claim *claim, const s
 // Gives up names that older publications of its share group have as something that ours cannot
 // stand beside (publication_share.c).
 void publication_yield_to_shared(struct publication_reconcile *reconcile);
+// Gives up names that another native record of it has in the same zone (publication_twins.c).
+void publication_yield_to_twins(struct publication_reconcile *reconcile);
 // Puts the targets of its share group to those of its claims.
 void publication_share_natives(struct publication_reconcile *reconcile);
 // Has the holder, "DNSPublication namespace/name", the claim's name in its record as one of the

@@ -1040,6 +1040,52 @@ static void a_name_in_two_clusters_is_one_native_claim(void **state)
     assert_string_equal(published(), "A 10.0.0.2 300");
 }
 
+static void put_second_native(const char *zone)
+{
+    put(&dnsupdaterecord_kind, "second",
+        arena_printf(arena,
+                     "'spec':{'provider':'rfc2136','engine':'native','verify':{'enabled':false},"
+                     "'external-dns-parameters':{'rfc2136-host':'192.0.2.53',"
+                     "'rfc2136-insecure':true,'rfc2136-zone':'%s'}}",
+                     zone));
+}
+
+// Each of them has an owner id of its own.
+static void of_two_native_records_of_one_zone_one_has_the_name(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    put_second_native("example.org");
+    put_cluster("{'dnsLocalAddress':'10.0.0.1'},{'dnsPublicAddress':'198.51.100.7'}]},"
+                "{'name':'dns-update-record-list','kv':[{'one':'second'}",
+                "");
+    for (int i = 0; i < 2; i++) {
+        reconcile_site("dig");
+        assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+        assert_string_equal(published(), "A 198.51.100.7 300");
+        assert_string_equal(condition_of(arena, status_of("dig"), "Published"),
+                            "False/NameConflict");
+        assert_non_null(strstr(message_of(arena, status_of("dig"), "Published"),
+                               "DNSUpdateRecord public has the name in the same zone"));
+    }
+    put_cloud("", "");
+    for (int i = 0; i < 3; i++) { // the name goes from the first one ahead of that
+        site.outcome = RECEIPT_SETTLED;
+        decide_site("dig");
+        reconcile_site("dig");
+    }
+    assert_string_equal(claimed(), "SET A shop example.org 10.0.0.1");
+    put_cloud("", LISTED); // the one that stands keeps it
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET A shop example.org 10.0.0.1");
+    put_second_native("shop.example.org");
+    reconcile_site("dig");
+    reconcile_site("dig");
+    assert_non_null(strstr(claimed(), "SET A @ shop.example.org 10.0.0.1"));
+    assert_non_null(strstr(claimed(), "SET A shop example.org 198.51.100.7"));
+}
+
 static void a_native_claim_waits_until_external_dns_has_ended(void **state)
 {
     (void)state;
@@ -1689,6 +1735,7 @@ int main(void)
         SITE(a_native_name_that_is_warned_of_is_published),
         SITE(a_native_object_goes_behind_its_name),
         SITE(a_name_in_two_clusters_is_one_native_claim),
+        SITE(of_two_native_records_of_one_zone_one_has_the_name),
         SITE(a_native_claim_waits_until_external_dns_has_ended),
         SITE(without_the_cloud_a_native_name_stays),
         SITE(a_dry_run_sends_no_native_name),
