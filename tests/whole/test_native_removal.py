@@ -66,6 +66,7 @@ def test_names_that_a_server_away_keeps_say_why_and_may_be_abandoned(own):
     own.set_desired("Terminated")
     own.site.wait(lambda: [(row["state"], bool(row.get("message"))) for row in own.rows()] == [
         ("Removing", True)], "the name says why it is still there", 60)
+    wait_state(own, "TerminateFailed")
     own.wait_condition("Synced", "False")
     assert own.kept in own.condition("Synced")["message"]
     code, out, _ = harness.run("status", "--dir", own.site.folder)

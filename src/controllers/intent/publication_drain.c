@@ -63,6 +63,13 @@ static void let_stay(struct drain *drain)
                  "they could not be removed, and an annotation of the record lets them stay");
 }
 
+// The annotation by which people let the names stay; that for moves counts for the move alone.
+static const char *way_to_abandon(const struct drain *drain)
+{
+    return reason_of(drain, "Moving") ? MOVE_ANNOTATION ": abandon"
+                                      : ABANDON_ANNOTATION ": \"true\"";
+}
+
 // Ends the drain when name servers agree with whoever says that the names are removed.
 static void verify_drain(struct drain *drain, enum reason reason, const char *message)
 {
@@ -116,29 +123,32 @@ static void assume_drain(struct drain *drain, const struct condition *available)
                        shown_name(drain)));
 }
 
-// Why the last synchronization has removed no names, so that it is no proof; NULL: it may be one.
-static const char *doubt_sync(const struct drain *drain)
+// A synchronization that still read the DNSEndpoints, or could not do its work, removed none of
+// their names, so it is no proof.
+static bool is_no_proof(struct drain *drain)
 {
+    struct arena *arena = drain->reconcile->arena;
     const struct condition *synced = conditions_find(&drain->status->conditions, "Synced");
-    if (reason_of(drain, "Draining") == REASON_SOURCE_LAGGING)
-        return arena_printf(drain->reconcile->arena,
-                            "external-dns for %s still reads DNSEndpoints that are gone",
-                            shown_name(drain));
-    if (synced && synced->reason == REASON_SYNC_FAILING)
-        return arena_printf(drain->reconcile->arena, "%s: %s", shown_name(drain), synced->message);
-    return NULL;
+    if (synced && synced->reason == REASON_SYNC_FAILING && drain->spec->may_abandon)
+        let_stay(drain);
+    else if (synced && synced->reason == REASON_SYNC_FAILING)
+        go_on(drain, REASON_SYNC_FAILING,
+              arena_printf(arena, "%s: %s; the annotation %s lets the names stay",
+                           shown_name(drain), synced->message, way_to_abandon(drain)));
+    else if (reason_of(drain, "Draining") == REASON_SOURCE_LAGGING)
+        go_on(drain, REASON_DRAINING,
+              arena_printf(arena, "external-dns for %s still reads DNSEndpoints that are gone",
+                           shown_name(drain)));
+    else
+        return false;
+    return true;
 }
 
 static void count_sync(struct drain *drain)
 {
     struct published_record *written = &drain->record->written;
-    const char *why_not = doubt_sync(drain);
-    if (why_not) {
+    if (is_no_proof(drain)) {
         written->sync_s = drain->status->last_sync_s;
-        if (drain->spec->may_abandon && reason_of(drain, "Synced") == REASON_SYNC_FAILING)
-            let_stay(drain);
-        else
-            go_on(drain, REASON_DRAINING, why_not);
         return;
     }
     if (drain->status->last_sync_s > written->sync_s) {
@@ -151,13 +161,6 @@ static void count_sync(struct drain *drain)
         go_on(drain, REASON_DRAINING,
               arena_printf(drain->reconcile->arena, "external-dns for %s has yet to synchronize %s",
                            shown_name(drain), written->syncs ? "once more" : "twice"));
-}
-
-// The annotation by which people let the names stay; that for moves counts for the move alone.
-static const char *way_to_abandon(const struct drain *drain)
-{
-    return reason_of(drain, "Moving") ? MOVE_ANNOTATION ": abandon"
-                                      : ABANDON_ANNOTATION ": \"true\"";
 }
 
 static void block_drain(struct drain *drain)

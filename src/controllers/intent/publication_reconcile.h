@@ -154,5 +154,7 @@ const char *publication_verify_gone(struct publication_reconcile *reconcile,
 void publication_report(struct publication_reconcile *reconcile);
 // The event of a publication that goes while names of it stay.
 void publication_report_retained(struct publication_reconcile *reconcile);
-// The metric of drains that ended now; publication_report() does so, too.
+// Metrics (publication_metrics.c): of names by their state, and of drains that ended now.
+void publication_count_names(const struct publication_reconcile *reconcile,
+                             const struct published_name *names, size_t count);
 void publication_count_drains(const struct publication_reconcile *reconcile);

@@ -557,6 +557,19 @@ static enum dnspublication_state live_state(const struct report *report,
     return DNSPUBLICATION_INSTANTIATING;
 }
 
+// Is there more to say of names that are to go than that it takes a while?
+static bool is_hindered(const struct report *report)
+{
+    const struct publication_reconcile *reconcile = report->reconcile;
+    for (size_t i = 0; i < reconcile->record_count; i++)
+        if (reconcile->records[i].reason && reconcile->records[i].reason != REASON_DRAINING)
+            return true;
+    for (size_t i = 0; i < report->name_count; i++)
+        if (report->names[i].state == NAME_REMOVING && report->names[i].reason)
+            return true;
+    return reconcile->in->refused;
+}
+
 static enum dnspublication_state state_of_all(const struct report *report,
                                               const struct outcome *outcome)
 {
@@ -565,46 +578,10 @@ static enum dnspublication_state state_of_all(const struct report *report,
     if (reconcile->is_wanted)
         return live_state(report, outcome);
     if (reconcile->record_count || reconcile->context.standing_count)
-        return reconcile->in->refused ? DNSPUBLICATION_TERMINATE_FAILED
-                                      : DNSPUBLICATION_TERMINATING;
+        return is_hindered(report) ? DNSPUBLICATION_TERMINATE_FAILED : DNSPUBLICATION_TERMINATING;
     if (publication->desired == DNSPUBLICATION_WANTS_TERMINATED)
         return DNSPUBLICATION_TERMINATED;
     return publication->is_approved ? DNSPUBLICATION_APPROVED : DNSPUBLICATION_CREATED;
-}
-
-// ---- metrics ------------------------------------------------------------------------------------
-
-const struct controller_metric intent_metrics[INTENT_METRICS] = {
-    [INTENT_NAMES_METRIC] = {.name = "signpost_intent_names",
-                             .type = METRIC_GAUGE,
-                             .label = "state",
-                             .help = "Names of DNSPublications, by their state in status.names."},
-    [INTENT_DRAIN_METRIC] = {.name = "signpost_intent_drain_seconds",
-                             .type = METRIC_SECONDS,
-                             .help = "How long it took until the names of a DNSPublication were "
-                                     "proven or assumed to be gone from the provider of a "
-                                     "DNSUpdateRecord, after its last DNSEndpoint went."},
-};
-
-void publication_count_drains(const struct publication_reconcile *reconcile)
-{
-    struct decision *out = reconcile->out;
-    if (!reconcile->drain_count)
-        return;
-    decision_add_sample(out, &intent_metrics[INTENT_DRAIN_METRIC], NULL, reconcile->drain_s);
-    out->samples[out->sample_count - 1].times = reconcile->drain_count;
-}
-
-static void add_samples(struct report *report)
-{
-    int64_t counts[NAME_STATES] = {0};
-    for (size_t i = 0; i < report->name_count; i++)
-        counts[report->names[i].state]++;
-    for (size_t state = 0; state < NAME_STATES; state++)
-        if (counts[state])
-            decision_add_sample(report->reconcile->out, &intent_metrics[INTENT_NAMES_METRIC],
-                                dnspublication_name_states[state], counts[state]);
-    publication_count_drains(report->reconcile);
 }
 
 // ---- events -------------------------------------------------------------------------------------
@@ -623,6 +600,11 @@ static void send_event(struct publication_reconcile *reconcile, bool is_warning,
 }
 
 #define NOT_DRAINED "names are not drained"
+
+static const char *event_of_drain(enum reason reason)
+{
+    return reason == REASON_RECORDS_RETAINED ? EVENT_RECORDS_RETAINED : EVENT_NAMES_NOT_DRAINED;
+}
 
 // `warning`: the log line of an Event that warns; NULL: it does not.
 static void add_event(struct report *report, const char *type, const char *warning,
@@ -651,7 +633,7 @@ static void add_events(struct report *report)
     if (drained && drained->status == CONDITION_TRUE)
         add_event(report, "Drained", NULL, EVENT_NAMES_DRAINED);
     else if (drained && drained->reason != REASON_DRAINING)
-        add_event(report, "Drained", NOT_DRAINED, EVENT_NAMES_NOT_DRAINED);
+        add_event(report, "Drained", NOT_DRAINED, event_of_drain(drained->reason));
 }
 
 static void list_records(struct report *report)
@@ -684,7 +666,8 @@ void publication_report(struct publication_reconcile *reconcile)
         reconcile->arena, &report.status,
         reconcile->in->shows_all ? SIZE_MAX : DNSPUBLICATION_NAMES_MAX);
     add_events(&report);
-    add_samples(&report);
+    publication_count_names(reconcile, report.names, report.name_count);
+    publication_count_drains(reconcile);
 }
 
 void publication_report_retained(struct publication_reconcile *reconcile)
@@ -694,7 +677,7 @@ void publication_report_retained(struct publication_reconcile *reconcile)
     if (!reconcile->retained_count || (before && before->reason == REASON_RECORDS_RETAINED))
         return;
     const char *message = retained_message(&report);
-    send_event(reconcile, true, EVENT_NAMES_NOT_DRAINED, message);
+    send_event(reconcile, true, EVENT_RECORDS_RETAINED, message);
     report_line_add(reconcile->in, reconcile->out, LOG_WARN, NOT_DRAINED, "publication",
                     REASON_RECORDS_RETAINED, message);
 }
