@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "engine/controller.h"
+#include "kinds/condition.h"
 #include "kinds/emco_metadata.h"
 
 // The shared model of the intent controllers. It finds objects by name for both of them, knows
@@ -77,9 +78,10 @@ struct record_user {
     bool is_draining; // its names go, and that is not proven yet
     bool is_awaited;  // names of it have yet to be carried out
     bool is_carried;  // somebody may have carried some to the provider
-    // "shop.example.org: " and why that name of a native record is not carried out; NULL: all names
-    // are. Borrowed.
+    // "shop.example.org: " and why that name is not carried out, as far as the publication is told;
+    // NULL: all names are. Borrowed.
     const char *failure;
+    enum reason failure_reason;
 };
 struct record_view {
     struct text project;             // EMCO name of what its namespace is

@@ -113,7 +113,7 @@ static bool is_awaited(const struct dnspublication_status *status, const char *s
 }
 
 // A name that is written, or goes, and of which the server or our backend says why no more comes of
-// it. What the guard holds waits for people.
+// it; or that the servers answer with something else. What the guard holds waits for people.
 static bool is_failing(const struct published_name *name)
 {
     static const enum reason warnings[] = {REASON_MIXED_TARGETS, REASON_PRIVATE_TARGET,
@@ -122,19 +122,25 @@ static bool is_failing(const struct published_name *name)
     for (size_t i = 0; i < COUNT_OF(warnings); i++)
         if (name->reason == warnings[i])
             return false;
+    if (name->state == NAME_READ || name->state == NAME_SYNCED)
+        return name->reason == REASON_MISMATCH || name->reason == REASON_OWNER_MISMATCH;
     return (name->state == NAME_WRITTEN || name->state == NAME_REMOVING) && name->reason;
 }
 
-static char *find_failure(const struct dnspublication_status *status, const char *shown)
+static void find_failure(const struct dnspublication_status *status, const char *shown,
+                         struct used_record *used)
 {
     AUTO_BUFFER text = {0};
-    for (size_t i = 0; !text.len && i < status->name_count; i++) {
+    for (size_t i = 0; !used->failure && i < status->name_count; i++) {
         const struct published_name *name = &status->names[i];
-        if (is_failing(name) && text_is(name->record, shown))
-            buffer_printf(&text, "%.*s: %s", TEXT_ARGS(name->name),
-                          name->message ? name->message : reason_name(name->reason));
+        if (!is_failing(name) || !text_is(name->record, shown))
+            continue;
+        buffer_printf(&text, "%.*s: %s", TEXT_ARGS(name->name),
+                      name->message ? name->message : reason_name(name->reason));
+        used->failure = buffer_steal(&text);
+        used->failure_reason =
+            name->reason == REASON_OWNER_MISMATCH ? REASON_OWNER_MISMATCH : REASON_SYNC_FAILING;
     }
-    return text.len ? buffer_steal(&text) : NULL;
 }
 
 static size_t count_names(const struct resolved *resolved)
@@ -191,8 +197,7 @@ void model_plan_make(struct intent_model *model, uint32_t id, struct arena *aren
             plan_names(plan, id, &resolved, record);
         struct used_record *used = use_record(plan, record->object);
         used->is_awaited |= is_awaited(&status, record->shown);
-        if (!used->failure)
-            used->failure = find_failure(&status, record->shown);
+        find_failure(&status, record->shown, used);
     }
     sort_names(plan);
     if (publication.share_group.len)

@@ -21,7 +21,8 @@ struct used_record {
     bool is_draining; // its names go, and that is not proven yet
     bool is_awaited;  // names of it have yet to be carried out
     bool is_carried;  // somebody may have carried some to the provider
-    char *failure; // why a native name is not carried out, with the name before it; NULL: all are
+    char *failure;    // why a name is not carried out, with the name before it; NULL: all are
+    enum reason failure_reason;
 };
 // What a publication wants and what that stands on.
 struct plan {

@@ -121,6 +121,7 @@ static struct record_user make_user(struct model_reader *reader, const struct pl
         .is_awaited = used->is_awaited,
         .is_carried = used->is_carried,
         .failure = used->failure,
+        .failure_reason = used->failure_reason,
     };
 }
 

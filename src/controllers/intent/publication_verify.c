@@ -1,6 +1,7 @@
 #include "controllers/intent/model.h"
 #include "controllers/intent/publication_reconcile.h"
 #include "controllers/intent/verify.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 
 // Whether names stand, and are gone, by what authoritative name servers answer.
 
@@ -134,6 +135,58 @@ static enum reason doubt(const struct check *check, const char **message)
 
 // ---- names that stand ---------------------------------------------------------------------------
 
+// The owner that an ownership record of external-dns names; no text: it is none.
+static struct text owner_in(struct text value)
+{
+    static const struct text key = {"external-dns/owner=", 19};
+    struct text piece;
+    while (text_cut(&value, ',', &piece)) {
+        if (!text_starts(piece, key.at))
+            continue;
+        struct text owner = {piece.at + key.len, piece.len - key.len};
+        owner.len -= text_ends(owner, "\"");
+        return owner;
+    }
+    return (struct text){0};
+}
+
+// Whoever else the name belongs to, by the ownership record at the server; no text: nobody, or that
+// is not known. External-dns leaves such a name alone without a word.
+static struct text find_other_owner(struct check *check, const struct published_name *name)
+{
+    AUTO_BUFFER at = {0};
+    const struct update_record *spec = check->record->spec;
+    const struct registry_affix affix = update_record_affix(spec);
+    if (!text_is(update_record_text(spec, PARAMETER_REGISTRY), "txt"))
+        return (struct text){0};
+    registry_name_write(&at, name->name, name->type, &affix);
+    ask(check, text_of(arena_copy(check->reconcile->arena, at.at, at.len)), TEXT("TXT"));
+    const struct answer_view *answer = check->answer;
+    value_each (value, value_list_at(answer && answer->is_ok ? answer->value : NULL, "values")) {
+        struct text owner = owner_in(value_text(value));
+        if (owner.len && !text_equal(owner, update_record_owner(spec)))
+            return owner;
+    }
+    return (struct text){0};
+}
+
+static void explain_mismatch(struct check *check, const struct published_name *name,
+                             enum reason *reason, const char **message)
+{
+    struct arena *arena = check->reconcile->arena;
+    bool has_values = value_count(value_list_at(check->answer->value, "values"));
+    *reason = REASON_MISMATCH;
+    *message = arena_printf(arena, "%s answers %s", check->server, list_values(check));
+    struct text owner = has_values ? find_other_owner(check, name) : (struct text){0};
+    if (!owner.len)
+        return;
+    *reason = REASON_OWNER_MISMATCH;
+    *message = arena_printf(arena,
+                            "%s: the name belongs to the owner %.*s, so it is left alone; remove "
+                            "it there, or take it over with spec.adoptOwner",
+                            *message, TEXT_ARGS(owner));
+}
+
 static bool is_verified(struct check *check, const struct published_name *name, bool may_have_more,
                         enum reason *reason, const char **message)
 {
@@ -146,9 +199,7 @@ static bool is_verified(struct check *check, const struct published_name *name, 
         return false;
     if (is_equal(check, type, name, may_have_more))
         return true;
-    *reason = REASON_MISMATCH;
-    *message =
-        arena_printf(check->reconcile->arena, "%s answers %s", check->server, list_values(check));
+    explain_mismatch(check, name, reason, message);
     return false;
 }
 
@@ -177,7 +228,7 @@ void publication_verify_name(struct publication_reconcile *reconcile,
     }
     if (is_good)
         name->state = NAME_VERIFIED;
-    else if (check.is_overdue && !name->reason) {
+    else if ((check.is_overdue || reason == REASON_OWNER_MISMATCH) && !name->reason) {
         name->reason = reason;
         name->message = message;
     }

@@ -39,10 +39,11 @@ static struct site {
     unsigned version;
     size_t writes; // of DNSEndpoints by the last reconciliation
     struct decision decision;
-    bool has_no_endpoints; // the server does not have the kind
-    const char *answer;    // of all clusters that are asked, as JSON; NULL: they are silent
-    const char *silence;   // why they cannot be asked; NULL: they can
-    struct error refused;  // why the store refuses objects; no text: it does not
+    bool has_no_endpoints;   // the server does not have the kind
+    const char *answer;      // of all clusters that are asked, as JSON; NULL: they are silent
+    const char *text_answer; // of those asked for a TXT record set; NULL: as of the others
+    const char *silence;     // why they cannot be asked; NULL: they can
+    struct error refused;    // why the store refuses objects; no text: it does not
     // What becomes of claims, and what became of those of the last decision.
     enum receipt_state outcome;
     const char *failure; // of the last attempt, or NULL
@@ -258,8 +259,10 @@ static inline const struct answer_view *list_answers(void)
         answers[i].is_ok = !site.silence;
         if (site.silence || site.answer)
             answers[i].answered_ms = site.now_ms;
+        bool is_text = text_is(value_text_at(site.decision.questions[i].about, "type"), "TXT");
         if (site.answer)
-            answers[i].value = quote(arena, site.answer);
+            answers[i].value =
+                quote(arena, is_text && site.text_answer ? site.text_answer : site.answer);
         if (site.silence)
             error_set(why, FAULT_AGAIN, "ServerUnreachable", "%s", site.silence);
         answers[i].error = site.silence ? why : NULL;

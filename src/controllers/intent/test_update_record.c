@@ -1160,6 +1160,33 @@ static void what_external_dns_says_becomes_a_condition(void **state)
     }
 }
 
+// What name servers answer comes from the publications.
+static void what_external_dns_leaves_alone_is_told_of_its_record(void **state)
+{
+    static const struct {
+        const char *reason;
+        const char *synced;
+    } rows[] = {
+        {"OwnerMismatch", "False/OwnerMismatch"},
+        {"Mismatch", "False/SyncFailing"},
+        {"NotAnswered", "True/Synced"},
+    };
+    (void)state;
+    use_record(PLAIN, "");
+    run_pod(true, NULL);
+    answer_metrics(METRICS("1767096000", ""));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct value *status = value_find(get_at_site(&dnspublication_kind, "dig")->tree, "status");
+        struct value *name = value_find(status, "names")->first;
+        value_put_text(arena, name, "state", "Synced");
+        value_put_text(arena, name, "reason", rows[i].reason);
+        value_put_text(arena, name, "message", "192.0.2.53:53 answers 192.0.2.9");
+        store_tree(get_at_site(&dnspublication_kind, "dig"));
+        reconcile_record();
+        assert_condition("Synced", rows[i].synced);
+    }
+}
+
 static void it_is_asked_rarely_when_all_is_well(void **state)
 {
     (void)state;
@@ -1227,6 +1254,7 @@ int main(void)
         STORY(what_keeps_a_deployment_away_is_named),
         STORY(without_its_crd_there_is_no_deployment),
         STORY(what_external_dns_says_becomes_a_condition),
+        STORY(what_external_dns_leaves_alone_is_told_of_its_record),
         STORY(it_is_asked_rarely_when_all_is_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

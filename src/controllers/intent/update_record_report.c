@@ -139,32 +139,42 @@ static void report_available(struct report *report)
     set_condition(report, "DeploymentAvailable", found.status, found.reason, found.message);
 }
 
-// A native record is as its publications say: they hear what the server answers.
-static void report_native(struct report *report)
+// The first publication that hears of a name that it is not carried out; NULL: none does.
+static const struct record_user *first_failure(const struct record_view *view)
 {
-    const struct record_view *view = &report->reconcile->view;
-    const char *failure = NULL;
-    bool is_awaited = false;
-    for (size_t i = 0; i < view->user_count; i++) {
-        is_awaited |= view->users[i].is_awaited || view->users[i].is_draining;
-        failure = failure ? failure : view->users[i].failure;
-    }
-    if (failure)
-        set_condition(report, "Synced", CONDITION_FALSE, REASON_SYNC_FAILING, failure);
-    else if (view->user_count && !is_awaited)
-        set_condition(report, "Synced", CONDITION_TRUE, REASON_SYNCED,
-                      "the provider has what is published");
+    for (size_t i = 0; i < view->user_count; i++)
+        if (view->users[i].failure)
+            return &view->users[i];
+    return NULL;
 }
 
+static bool is_waited_for(const struct record_view *view)
+{
+    for (size_t i = 0; i < view->user_count; i++)
+        if (view->users[i].is_awaited || view->users[i].is_draining)
+            return true;
+    return false;
+}
+
+// Publications hear what name servers answer, and of native names what the server says to updates.
+// External-dns says nothing of names that it leaves alone.
 static void report_synced(struct report *report)
 {
     const struct update_record_reconcile *reconcile = report->reconcile;
-    if (reconcile->is_native)
-        report_native(report);
-    if (!reconcile->wants_deployment || !reconcile->in->runs_workloads)
+    const struct record_view *view = &reconcile->view;
+    const struct record_user *failing = first_failure(view);
+    struct condition synced =
+        condition_of(CONDITION_TRUE, REASON_SYNCED, "the provider has what is published");
+    bool is_asked = reconcile->wants_deployment && reconcile->in->runs_workloads;
+    if (is_asked)
+        synced = update_record_synced(reconcile);
+    else if (!reconcile->is_native || !view->user_count)
         return;
-    struct condition synced = update_record_synced(reconcile);
-    set_condition(report, synced.type, synced.status, synced.reason, synced.message);
+    if (failing && synced.status == CONDITION_TRUE)
+        synced = condition_of(CONDITION_FALSE, failing->failure_reason, failing->failure);
+    else if (!is_asked && is_waited_for(view))
+        return;
+    set_condition(report, "Synced", synced.status, synced.reason, synced.message);
 }
 
 static size_t count_draining(const struct update_record_reconcile *reconcile)
