@@ -37,9 +37,7 @@ class Site:
         self.words = ("--controllers", "intent", "--external-dns-image", f"{IMAGE}:{version}",
                       "--external-dns-version", version,
                       "--intent-listen", f"{harness.LOOPBACK}:{free_port()}")
-        self.api.apply({"apiVersion": "v1", "kind": "Secret",
-                        "metadata": {"name": "tsig", "namespace": self.namespace},
-                        "data": {"key": base64.b64encode(self.server.secret.encode()).decode()}})
+        self.put_key(self.server.secret)
         self.put_record(**record)
         self.put_cluster("198.51.100.7")
         self.api.apply(of("LogicalCloud", "cloud", self.namespace,
@@ -50,6 +48,11 @@ class Site:
         self.kubelet.start()
         self.operator.start(*self.words)
         return self
+
+    def put_key(self, secret):
+        self.api.apply({"apiVersion": "v1", "kind": "Secret",
+                        "metadata": {"name": "tsig", "namespace": self.namespace},
+                        "data": {"key": base64.b64encode(secret.encode()).decode()}})
 
     def put_record(self, annotations=None, parameters=None, **more):
         self.api.apply(of(

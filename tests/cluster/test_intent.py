@@ -11,6 +11,7 @@ import harness
 from clusters import rule
 from harness import wait_until
 from intent_site import (IMAGE, NEWER, OLDER, SLOW_S, Site, answers, install_kinds, name_state, of)
+from owning import Owned, mark
 
 @pytest.fixture(scope="module", name="intent_kinds")
 def with_kinds(cluster):
@@ -144,6 +145,48 @@ def test_a_kill_at_any_time_ends_the_same(knot_site):
         site.wait_name(name, ["198.51.100.7"] if desired == "Instantiated" else [])
         site.wait_publication("shop", lambda status, wanted=desired: status["state"] == wanted,
                               desired, 120)
+
+
+def test_a_zone_that_external_dns_cannot_list_is_not_taken_for_empty(site):
+    """With a key that the server does not take, each of its synchronizations is a success once no
+    name is left to write."""
+    site.start(verify={"enabled": False})
+    name = site.namespace
+    site.publish("shop", name)
+    site.wait_name(name, ["198.51.100.7"])
+    site.api.wait_condition("DNSUpdateRecord", "public-dns", name, "Synced",
+                            programs=site.programs())
+    site.put_key(site.server.other_secret)
+    site.api.wait("DNSUpdateRecord", "public-dns", name,
+                  lambda found: api.condition(found, "Synced")["status"] != "True",
+                  "it does not synchronize", SLOW_S, site.programs())
+    site.set_desired("shop", "Terminated")
+    site.wait_publication("shop", lambda status: status["state"] == "TerminateFailed" and
+                          "can't list the zone" in
+                          api.condition({"status": status}, "Drained")["message"],
+                          "the end fails, and says why", 120)
+    assert answers(site.server, name, "A") == ["198.51.100.7"]
+    site.put_key(site.server.secret)
+    site.wait_publication("shop", lambda status: status["state"] == "Terminated", "it is over", 120)
+    assert answers(site.server, name, "A") == []
+    assert api.condition(site.api.get("DNSPublication", "shop", name), "Drained")["reason"] == (
+        "Drained")
+
+
+def test_a_name_of_another_owner_is_left_alone_and_told(site):
+    name = site.namespace
+    Owned(site.server).write((name, 60, "A", "203.0.113.9"),
+                             (f"a-{name}", 60, "TXT", f'"{mark("them")}"'))
+    site.start()
+    site.publish("shop", name)
+    site.wait_publication("shop", lambda status: status.get("names") and
+                          status["names"][0].get("reason") == "OwnerMismatch",
+                          "its owner is told", 120)
+    found = site.api.wait("DNSUpdateRecord", "public-dns", name,
+                          lambda found: api.condition(found, "Synced")["reason"] == "OwnerMismatch",
+                          "the record is told of it", SLOW_S, site.programs())
+    assert "them" in api.condition(found, "Synced")["message"]
+    assert answers(site.server, name, "A") == ["203.0.113.9"]
 
 
 def remote_kubeconfig(site, rules):

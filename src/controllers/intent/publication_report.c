@@ -90,29 +90,6 @@ static enum published_name_state state_of(const struct report *report,
     return is_synced(endpoint, before) ? NAME_SYNCED : NAME_READ;
 }
 
-// Sets the name's targets to those of all clusters, as a name server answers with all of them.
-static void collect_targets(const struct publication_reconcile *reconcile,
-                            const struct intent_endpoint *endpoint, struct published_name *name)
-{
-    struct arena *arena = reconcile->arena;
-    struct text *targets = NULL;
-    size_t count = 0, capacity = 0;
-    for (size_t i = 0; i < reconcile->endpoint_count; i++) {
-        const struct intent_endpoint *other = &reconcile->endpoints[i];
-        if (other->record->object != endpoint->record->object ||
-            !text_equal(other->service->name, name->name))
-            continue;
-        for (size_t at = 0; at < other->set_count; at++) {
-            const struct endpoint *set = &other->sets[at];
-            arena_reserve(arena, &targets, &capacity, count + set->target_count);
-            for (size_t j = 0; text_equal(set->type, name->type) && j < set->target_count; j++)
-                targets[count++] = set->targets[j];
-        }
-    }
-    name->targets = targets;
-    name->target_count = count ? endpoint_sort_targets(targets, count) : 0;
-}
-
 // Are the targets as before? The status shows the first of them alone.
 static bool is_same(const struct published_name *name, const struct published_name *before)
 {
@@ -142,13 +119,7 @@ static void verify(struct report *report, const struct intent_endpoint *endpoint
     }
     if (!publication_may_verify(reconcile)) // looking for the targets of all names takes long
         return;
-    struct published_name shown = *name;
-    collect_targets(reconcile, endpoint, &shown);
-    publication_verify_name(report->reconcile, record, &shown,
-                            reconcile->resolved.publication.share_group.len > 0);
-    name->state = shown.state;
-    name->reason = shown.reason;
-    name->message = shown.message;
+    publication_verify_name(report->reconcile, endpoint, record, name);
 }
 
 // Since when the name has its state. Of names that no object holds that is not remembered (0).
@@ -168,7 +139,9 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
     const struct resolved_record *record = endpoint->record;
     struct published_name *name = &report->names[report->name_count++];
     *name = (struct published_name){
-        .name = service->name.len ? service->name : service->intent->external_name,
+        .name = set                 ? set->dns_name
+                : service->name.len ? service->name
+                                    : service->intent->external_name,
         .type = set ? set->type : (struct text){"", 0},
         .record = text_of(record->shown),
         .reason = endpoint->reason,
@@ -187,6 +160,26 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
     name->since_s = since_of(report, name, before);
     verify(report, endpoint, name, before);
     name->since_s = since_of(report, name, before);
+}
+
+static bool is_refused(const struct report *report, const struct intent_endpoint *endpoint)
+{
+    return report->reconcile->in->refused && report->reconcile->is_wanted && endpoint->set_count &&
+           !endpoint->record->record->is_native &&
+           !endpoint_stands(&report->reconcile->context, endpoint);
+}
+
+// Of a DNSEndpoint that may not be written, what it has so far is what is published.
+static void add_refused(struct report *report, const struct intent_endpoint *endpoint)
+{
+    const struct dnsendpoint *seen = &endpoint->standing->says;
+    for (size_t i = 0; i < seen->count && i < ENDPOINT_SETS_MAX; i++) {
+        struct intent_endpoint shown = *endpoint;
+        shown.reason = REASON_FORBIDDEN;
+        shown.message =
+            arena_copy_text(report->reconcile->arena, report->reconcile->in->refused->text);
+        add_name(report, &shown, &seen->endpoints[i]);
+    }
 }
 
 static void note_first(const struct intent_endpoint **first, const struct intent_endpoint *endpoint)
@@ -233,7 +226,7 @@ static bool is_shown(const struct report *report, const struct intent_endpoint *
         return !endpoint->is_left_out;
     const struct publication_record *record =
         publication_find_record(report->reconcile, endpoint->record->object);
-    return record && record->was_written &&
+    return record && record->was_written && (endpoint->standing || !is_refused(report, endpoint)) &&
            (!record->spec || !record->spec->is_native || endpoint->standing ||
             publication_writes(report->reconcile, endpoint)) &&
            !is_gone(report, endpoint);
@@ -287,8 +280,11 @@ static void list_names(struct report *report)
             continue;
         if (!endpoint->set_count)
             add_name(report, endpoint, NULL);
-        for (size_t at = 0; at < endpoint->set_count; at++)
-            add_name(report, endpoint, &endpoint->sets[at]);
+        else if (is_refused(report, endpoint))
+            add_refused(report, endpoint);
+        else
+            for (size_t at = 0; at < endpoint->set_count; at++)
+                add_name(report, endpoint, &endpoint->sets[at]);
     }
     (is_known ? list_removed : keep_names)(report);
     report->status.names = report->names;

@@ -203,10 +203,35 @@ static bool is_verified(struct check *check, const struct published_name *name, 
     return false;
 }
 
-void publication_verify_name(struct publication_reconcile *reconcile,
-                             const struct publication_record *record, struct published_name *name,
-                             bool may_have_more)
+// Sets the name's targets to those of all clusters, as a name server answers with all of them.
+static void collect_targets(const struct publication_reconcile *reconcile,
+                            const struct intent_endpoint *endpoint, struct published_name *name)
 {
+    struct arena *arena = reconcile->arena;
+    struct text *targets = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < reconcile->endpoint_count; i++) {
+        const struct intent_endpoint *other = &reconcile->endpoints[i];
+        if (other->record->object != endpoint->record->object ||
+            !text_equal(other->service->name, name->name))
+            continue;
+        for (size_t at = 0; at < other->set_count; at++) {
+            const struct endpoint *set = &other->sets[at];
+            arena_reserve(arena, &targets, &capacity, count + set->target_count);
+            for (size_t j = 0; text_equal(set->type, name->type) && j < set->target_count; j++)
+                targets[count++] = set->targets[j];
+        }
+    }
+    name->targets = targets;
+    name->target_count = count ? endpoint_sort_targets(targets, count) : 0;
+}
+
+void publication_verify_name(struct publication_reconcile *reconcile,
+                             const struct intent_endpoint *endpoint,
+                             const struct publication_record *record, struct published_name *name)
+{
+    bool may_have_more = reconcile->resolved.publication.share_group.len;
+    struct published_name wanted = *name;
     size_t count;
     enum reason reason = REASON_NONE;
     const char *message = NULL;
@@ -215,11 +240,12 @@ void publication_verify_name(struct publication_reconcile *reconcile,
         return;
     struct check check = open_check(reconcile, record, name->since_s);
     bool is_good = true;
+    collect_targets(reconcile, endpoint, &wanted);
     for (size_t i = 0; i < count; i++) {
         enum reason why = REASON_NONE;
         const char *text = NULL;
         check.server = servers[i];
-        bool is_right = is_verified(&check, name, may_have_more, &why, &text);
+        bool is_right = is_verified(&check, &wanted, may_have_more, &why, &text);
         is_good &= is_right;
         if (!is_right && !reason) {
             reason = why;

@@ -499,6 +499,15 @@ static void what_the_store_refuses_fails_and_is_tried_again(void **state)
     assert_int_equal(site.decision.object_count, 1);
     assert_true(text_is(value_text_at(site.decision.status, "state"), "InstantiateFailed"));
     assert_string_equal(condition_of(arena, site.decision.status, "Published"), "False/Forbidden");
+    for (int i = 0; i < 2; i++) { // what stands is told
+        const struct value *name = value_at(site.decision.status, "names[0]", NULL);
+        assert_true(text_is(value_text_at(name, "name"), "shop.example.org"));
+        assert_true(text_is(value_text_at(name, "reason"), "Forbidden"));
+        assert_true(text_is(value_text(value_at(name, "targets[0]", NULL)), "198.51.100.7"));
+        put_intent("other.example.org", "");
+        decide_site("dig");
+    }
+    put_intent("shop.example.org", "");
     put_publication("'desired':'Terminated'");
     decide_site("dig");
     assert_int_equal(site.decision.object_count, 1);
