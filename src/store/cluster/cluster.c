@@ -537,6 +537,12 @@ static void keep_lease_name(struct cluster *cluster, const struct cluster_option
     cluster->lease_namespace = mem_copy_text(options->lease_namespace);
 }
 
+static void on_refused(void *context, const char *method, const char *path)
+{
+    const struct cluster *cluster = context;
+    access_doubt(cluster->access, method, path);
+}
+
 static void open_access(struct cluster *cluster, const struct cluster_options *options)
 {
     const struct access_options access = {
@@ -548,8 +554,10 @@ static void open_access(struct cluster *cluster, const struct cluster_options *o
         .lease_namespace = options->lease_namespace,
         .namespaces = (const char *const *)cluster->namespaces,
     };
-    if (options->rights)
-        cluster->access = access_new(&access);
+    if (!options->rights)
+        return;
+    cluster->access = access_new(&access);
+    api_watch_refusals(cluster->api, on_refused, cluster);
 }
 
 struct store *cluster_new(const struct world *world, const struct cluster_options *options,
