@@ -43,13 +43,14 @@ static void on_leading(void *context, bool is_leading)
     cluster->sink.leading(cluster->sink.context, is_leading);
 }
 
-// Who comes to lead acts on what it has seen: where a watch is down, another may have led and ended
-// what still stands in the cache.
-static bool sees_all(void *context)
+// Who comes to lead acts on what it has seen: where a watch is down, or dead without a word,
+// another may have led and ended what still stands in the cache.
+static bool sees_all(void *context, int64_t free_ms)
 {
     struct cluster *cluster = context;
     bool all = true;
     for (size_t i = 0; i < cluster->feed_count; i++) {
+        watch_prove(cluster->feeds[i].watch, free_ms);
         if (!watch_is_behind(cluster->feeds[i].watch))
             continue;
         watch_hurry(cluster->feeds[i].watch);

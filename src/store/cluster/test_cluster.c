@@ -798,6 +798,27 @@ static void who_does_not_see_what_goes_on_does_not_come_to_lead(void **state)
     expect_reported(bench, "-a leading ");
 }
 
+// The path of its watches died without a word, so they still count as up.
+static void who_comes_to_lead_asks_anew_where_nothing_was_heard_since(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_cluster_take_lease(bench->server);
+    pass(bench, 5 * SECOND);
+    assert_false(store_may_write(bench->store));
+    model_api_meet(bench->api, NOTES, STREAM_FREEZES);
+    remove_object(bench, &note_kind, "a");
+    pass(bench, 5 * SECOND);
+    buffer_clear(&bench->reported);
+    size_t watches = model_api_calls(bench->api, "watch", NULL);
+    model_cluster_free_lease(bench->server);
+    pass(bench, SECOND);
+    expect_reported(bench, "-a leading ");
+    pass(bench, 20 * SECOND);
+    assert_int_equal(model_api_calls(bench->api, "watch", NULL), watches + 2);
+}
+
 // All processes have the same rights: nobody else has ended anything without them.
 static void a_right_that_is_taken_away_for_long_keeps_nobody_from_leading(void **state)
 {
@@ -1295,6 +1316,7 @@ int main(void)
         TEST(a_fence_breaks_off_what_is_in_flight_and_what_waits),
         TEST(a_standby_sends_no_write_however_many_wait),
         TEST(who_does_not_see_what_goes_on_does_not_come_to_lead),
+        TEST(who_comes_to_lead_asks_anew_where_nothing_was_heard_since),
         TEST(a_right_that_is_taken_away_for_long_keeps_nobody_from_leading),
         TEST(a_right_to_write_that_is_taken_away_is_named_until_it_is_back),
         TEST(a_right_to_read_that_is_taken_away_is_named_until_it_is_back),
