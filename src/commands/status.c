@@ -405,15 +405,6 @@ static void all_read(void *context, const struct error *err)
     viewed(status, &status->views[0]);
 }
 
-static size_t choose_kinds(const struct status *status, const struct kind **shown)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < status->folder.kind_count; i++)
-        if (view_describes(status->kinds[i].kind))
-            shown[count++] = status->kinds[i].kind;
-    return count;
-}
-
 // Leaves those that may be read.
 static bool look_at(struct status *status, const struct kind **shown, size_t *count,
                     struct error *err)
@@ -437,8 +428,9 @@ static bool look_at(struct status *status, const struct kind **shown, size_t *co
 static bool read_cluster(struct status *status, struct error *err)
 {
     const struct kind *shown[KINDS_MAX];
-    size_t count = choose_kinds(status, shown);
-    if (!look_at(status, shown, &count, err))
+    size_t count;
+    if (!view_choose_kinds(status->invocation, shown, &count, err) ||
+        !look_at(status, shown, &count, err))
         return false;
     struct kube_access *access = configured_store_access(&status->place, err);
     if (!access)
@@ -678,10 +670,11 @@ const struct command status_command = {
         "themselves.\n"
         "\n"
         "Of a cluster it reads what you may list, in the namespaces that --namespaces (-n) names "
-        "or in all; where you may not list all, in that of the kubeconfig's context. What is left "
-        "out for want of a right of yours is named on stderr. Exit code 0: all objects are Ready, "
-        "nothing is refused, and with --ask every answer is as declared and each zone is served: "
-        "by a group of servers, through a ZoneFile, or by the server that is asked.\n"
+        "or in all; where you may not list all, in that of the kubeconfig's context; with "
+        "--controllers only what these look at. What is left out for want of a right of yours is "
+        "named on stderr. Exit code 0: all objects are Ready, nothing is refused, and with --ask "
+        "every answer is as declared and each zone is served: by a group of servers, through a "
+        "ZoneFile, or by the server that is asked.\n"
         "\n"
         "--output json prints one document: \"objects\", a list of maps with \"kind\", "
         "\"namespace\", \"name\", \"file\", \"what\", \"ready\", \"reason\", \"message\" (null "

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "commands/enabled_controllers.h"
 #include "commands/subject.h"
 #include "commands/view_zones.h"
 #include "kinds/condition.h"
 #include "kinds/dnsrecord/dnsrecord.h"
+#include "kinds/kinds.h"
 #include "kinds/record/record_kind.h"
 #include "kinds/zone/zone_kind.h"
 #include "kinds/zone_ref.h"
@@ -70,9 +72,24 @@ static const struct {
                   {&record_kind, describe_record},
                   {&zone_kind, view_describe_zone}};
 
-bool view_describes(const struct kind *kind)
+static bool has_rows(const struct kind *kind)
 {
     return (kind->has_status && !kind->is_foreign) || kind->advised != NULL;
+}
+
+bool view_choose_kinds(const struct invocation *invocation, const struct kind **out, size_t *count,
+                       struct error *err)
+{
+    struct enabled_controllers enabled;
+    bool is_all = !option_is_set(invocation, "controllers");
+    if (!enabled_controllers_init(&enabled, invocation, err))
+        return false;
+    size_t all = kinds_of_manifests(out);
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (has_rows(out[i]) && (is_all || enabled_controllers_reads(&enabled, out[i])))
+            out[(*count)++] = out[i];
+    return true;
 }
 
 static void describe(struct view *view, struct view_row *row, const struct value *tree)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/kind.h"
+#include "commands/option.h"
 #include "commands/question.h"
 #include "store/folder/folder.h"
 
@@ -56,8 +57,10 @@ struct view {
     size_t broken_capacity;
 };
 
-// Do objects of that kind have rows?
-bool view_describes(const struct kind *kind);
+// Lists the kinds whose objects have rows: those that the controllers of --controllers look at,
+// all without that option. `out` has room for kind_count. False: there is no such controller.
+bool view_choose_kinds(const struct invocation *invocation, const struct kind **out, size_t *count,
+                       struct error *err);
 // `view` is zeroed but for the arena.
 bool view_read(struct view *view, const struct folder_options *options, struct error *err);
 // The same by hand: every entry, then the end.

@@ -123,7 +123,9 @@ def test_a_status_that_is_forbidden_is_logged_and_written_later(stand):
         stand.put("www").wait_held("www", "192.0.2.1")
         told = stand.wait_line("cannot write to the store")[0]
         assert "a right is missing (RBAC)" in told["error"]
-    stand.wait("www", seconds=15)
+        stand.replica.wait_check("[-]may-patch-dnsrecords-status.", 30)
+    stand.wait("www", seconds=65)
+    stand.replica.wait_ready(65)
     assert stand.effects() == (1, 0)
 
 

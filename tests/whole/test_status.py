@@ -542,6 +542,32 @@ def test_a_list_that_breaks_off_and_begins_again_shows_each_object_once(webhook,
     assert [row["name"] for row in json.loads(out)["objects"]] == ["www"]
 
 
+@pytest.mark.parametrize("words, are_shown", [
+    ((), {"dnses", "dnspublications"}), (("--controllers", "intent"), {"dnspublications"}),
+    (("--controllers", "clusterdns"), {"dnses"})])
+def test_only_kinds_of_the_controllers_that_are_named_are_read(webhook, tmp_path, words, are_shown):
+    def reply(request):
+        asked.add(request.path.rpartition("/")[2].partition("?")[0])
+        if "/dnses?" in request.path:
+            return 403, json.dumps({"kind": "Status", "reason": "Forbidden", "message":
+                                    'User "bob" cannot list resource "dnses"'}).encode()
+        return 200, b'{"kind":"List","metadata":{"resourceVersion":"1"},"items":[]}'
+
+    asked = set()
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig_text(webhook(reply).url))
+    _, _, err = run("status", "--kubeconfig", path, *words)
+    assert {"dnses", "dnspublications"} & asked == are_shown
+    assert ("may not list dnses" in err) == ("dnses" in are_shown)
+
+
+def test_controllers_that_there_are_not_are_no_reason_to_read_nothing(webhook, tmp_path):
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig_text(webhook(lambda _: (200, b"{}")).url))
+    code, _, err = run("status", "--kubeconfig", path, "--controllers", "intents")
+    assert code == 2 and "did you mean intent?" in err
+
+
 def test_the_folder_may_be_an_argument(tmp_path):
     (tmp_path / "web.yaml").write_text("kind: [")
     for words in (("status", "."), ("status", "-f", "."), ("plan", "."), ("plan", "-f.")):

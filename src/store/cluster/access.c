@@ -9,10 +9,17 @@
 enum {
     AGAIN_MS = 60 * 1000,
     RETRY_MS = 10 * 1000,
+    DOUBT_MS = 1000, // requests that are refused come in crowds
     CALL_MS = 10 * 1000,
 };
 
-enum result { NOT_ASKED, ALLOWED, MISSING };
+enum result {
+    NOT_ASKED,
+    ALLOWED,
+    DOUBTED, // a request that needs it was refused since it was allowed
+    DENIED,  // and by the review, too, if only once: a server that starts knows no roles yet
+    MISSING,
+};
 
 // May we do this there?
 struct question {
@@ -33,9 +40,10 @@ struct access {
     size_t next;
     struct api_call *call;
     struct loop_timer timer;
-    struct error fault;  // given up because of it
-    struct arena *kept;  // rows, names of namespaces
-    struct arena *texts; // of checks
+    int64_t not_before_ms; // no doubt makes it ask before
+    struct error fault;    // given up because of it
+    struct arena *kept;    // rows, names of namespaces
+    struct arena *texts;   // of checks
 };
 
 // ---- what to ask --------------------------------------------------------------------------------
@@ -164,6 +172,10 @@ static void judge(struct access *access, struct question *question, bool is_allo
 {
     bool is_news = !is_allowed && !was_reported(access, question);
     bool was_missing = question->result == MISSING;
+    if (!is_allowed && question->result == DOUBTED) {
+        question->result = DENIED;
+        return;
+    }
     question->result = is_allowed ? ALLOWED : MISSING;
     if (is_news && !is_reported_by_watch(access, question))
         log_missing(access, question);
@@ -222,12 +234,32 @@ static void ask(struct access *access)
     access->call = api_send(access->api, &request, handle_reply, access);
 }
 
-static bool is_any_missing(const struct access *access)
+static bool is_missing(const struct question *question)
+{
+    return question->result == MISSING;
+}
+
+static bool is_doubted(const struct question *question)
+{
+    return question->result == DOUBTED || question->result == DENIED;
+}
+
+static bool is_any(const struct access *access, bool (*is_so)(const struct question *question))
 {
     for (size_t i = 0; i < access->count; i++)
-        if (access->questions[i].result == MISSING)
+        if (is_so(&access->questions[i]))
             return true;
     return false;
+}
+
+static void ask_in(struct access *access, int64_t ms)
+{
+    loop_timer_set(access->world.loop, &access->timer, ms);
+}
+
+static void put_doubts_off(struct access *access, int64_t ms)
+{
+    access->not_before_ms = loop_mono_ms(access->world.loop) + ms;
 }
 
 static void go_on(struct access *access)
@@ -239,8 +271,11 @@ static void go_on(struct access *access)
         return;
     }
     access->next = 0;
-    if (is_any_missing(access))
-        loop_timer_set(access->world.loop, &access->timer, AGAIN_MS);
+    put_doubts_off(access, RETRY_MS);
+    if (is_any(access, is_doubted))
+        ask_in(access, RETRY_MS);
+    else if (is_any(access, is_missing))
+        ask_in(access, AGAIN_MS);
 }
 
 static bool is_passing(const struct api_reply *reply)
@@ -274,8 +309,16 @@ static void give_up(struct access *access, const struct api_reply *reply)
         log_line(access->log, LOG_WARN, "rights cannot be checked",
                  LOG_TEXT("error", reply->error.text), LOG_END);
     access->fault = reply->error;
-    if (is_unsent || is_any_missing(access))
-        loop_timer_set(access->world.loop, &access->timer, AGAIN_MS);
+    put_doubts_off(access, AGAIN_MS);
+    if (is_unsent || is_any(access, is_missing) || is_any(access, is_doubted))
+        ask_in(access, AGAIN_MS);
+}
+
+static void try_again(struct access *access, int64_t retry_ms)
+{
+    int64_t ms = retry_ms > RETRY_MS ? retry_ms : RETRY_MS;
+    put_doubts_off(access, ms);
+    ask_in(access, ms);
 }
 
 static void handle_reply(void *context, const struct api_reply *reply)
@@ -285,8 +328,7 @@ static void handle_reply(void *context, const struct api_reply *reply)
     if (reply->is_ok)
         handle_result(access, reply);
     else if (is_passing(reply))
-        loop_timer_set(access->world.loop, &access->timer,
-                       reply->error.retry_ms > RETRY_MS ? reply->error.retry_ms : RETRY_MS);
+        try_again(access, reply->error.retry_ms);
     else
         give_up(access, reply);
 }
@@ -304,6 +346,35 @@ bool access_is_over(const struct access *access)
         if (access->questions[i].result == NOT_ASKED)
             return false;
     return true;
+}
+
+// ---- doubts -------------------------------------------------------------------------------------
+
+// A PATCH that applies may take the right to create.
+static bool is_needed_for(const struct question *question, const char *method, const char *path)
+{
+    AUTO_BUFFER plural = {0};
+    const char *resource = question->right->resource;
+    const char *subresource = strchr(resource, '/');
+    buffer_printf(&plural, "/%.*s", (int)strcspn(resource, "/"), resource);
+    return is_to_read(question->verb) == !strcmp(method, "GET") && strstr(path, plural.at) &&
+           strstr(path, question->right->group) && strstr(path, question->namespace_) &&
+           (!subresource || strstr(path, subresource));
+}
+
+void access_doubt(struct access *access, const char *method, const char *path)
+{
+    int64_t wait_ms = access->not_before_ms - loop_mono_ms(access->world.loop);
+    bool is_any_new = false;
+    for (size_t i = 0; i < access->count; i++) {
+        struct question *question = &access->questions[i];
+        if (question->result != ALLOWED || !is_needed_for(question, method, path))
+            continue;
+        question->result = DOUBTED;
+        is_any_new = true;
+    }
+    if (is_any_new && !access->call)
+        ask_in(access, wait_ms > DOUBT_MS ? wait_ms : DOUBT_MS);
 }
 
 // ---- public -------------------------------------------------------------------------------------
@@ -324,7 +395,7 @@ struct access *access_new(const struct access_options *options)
 
 void access_start(struct access *access)
 {
-    loop_timer_set(access->world.loop, &access->timer, 0);
+    ask_in(access, 0);
 }
 
 void access_free(struct access *access)

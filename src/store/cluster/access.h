@@ -10,7 +10,8 @@
 
 // Finds out which rights Signpost lacks, by a SelfSubjectAccessReview for each verb of each row,
 // one after the other. A missing right is checked again each minute, so that a rule that was added
-// is noticed. A server that does not answer such reviews is assumed to allow everything.
+// is noticed; the others once a request that needs them was refused, so that a rule that was taken
+// away is. A server that does not answer such reviews is assumed to allow everything.
 
 enum { ACCESS_QUESTIONS_MAX = 4096 };
 
@@ -27,6 +28,9 @@ struct access_options {
 struct access *access_new(const struct access_options *options);
 void access_start(struct access *access);
 void access_free(struct access *access); // accepts NULL
+// Such a request was refused with 403: the rights that it needs are checked again in a second, or
+// 10 s after the last check. What two checks in a row deny is missing.
+void access_doubt(struct access *access, const char *method, const char *path);
 // Has the server answered each review once, or was that given up? (Missing rights are checked again
 // even then.)
 bool access_is_over(const struct access *access);

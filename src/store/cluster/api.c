@@ -19,6 +19,7 @@ enum {
     REFUSED_MAX_MS = 30 * 1000,
     REFUSED_REPORT_MS = 60 * 1000,
     HTTP_UNAUTHORIZED = 401,
+    HTTP_FORBIDDEN = 403,
     REPORT_MS = 10 * 1000, // between two lines on refused writes
 };
 
@@ -64,6 +65,8 @@ struct api {
     struct api_warnings warnings;
     struct refusal refusal;
     int64_t reported_ms; // mono, of the last line on a refused write; 0: none
+    void (*refused)(void *context, const char *method, const char *path); // or NULL
+    void *refused_context;
     char host[300];
     struct buffer server; // URL without a trailing "/"
 };
@@ -246,6 +249,8 @@ static void report(struct api_call *call, const struct http_reply *reply)
         note_taken(api);
     if (!reported.is_ok)
         log_failure(api, call, &reported);
+    if (reported.status == HTTP_FORBIDDEN && api->refused)
+        api->refused(api->refused_context, call->request.method, call->request.path);
     finish(call, &reported);
 }
 
@@ -429,6 +434,14 @@ void api_free(struct api *api)
 void api_reload(struct api *api)
 {
     identity_reload(api->identity);
+}
+
+void api_watch_refusals(struct api *api,
+                        void (*refused)(void *context, const char *method, const char *path),
+                        void *context)
+{
+    api->refused = refused;
+    api->refused_context = context;
 }
 
 struct api_call *api_send(struct api *api, const struct api_request *request, api_done *done,

@@ -62,6 +62,11 @@ static inline bool api_reply_is_absent(const struct api_reply *reply)
     return reply->status == 404 && text_is(text_of(reply->error.code), "NotFound");
 }
 
+// Calls `refused` for each 403, before the request's own callback. It must not free the api.
+void api_watch_refusals(struct api *api,
+                        void (*refused)(void *context, const char *method, const char *path),
+                        void *context);
+
 struct api_call;
 // Sends a request. `done` is called once, never from within api_send(). After a 401 the request is
 // sent once more with a fresh credential before it is reported (fault AUTH).

@@ -43,13 +43,14 @@ static void on_leading(void *context, bool is_leading)
     cluster->sink.leading(cluster->sink.context, is_leading);
 }
 
-// Who comes to lead acts on what it has seen: where a watch is down, another may have led and ended
-// what still stands in the cache.
-static bool sees_all(void *context)
+// Who comes to lead acts on what it has seen: where a watch is down, or dead without a word,
+// another may have led and ended what still stands in the cache.
+static bool sees_all(void *context, int64_t free_ms)
 {
     struct cluster *cluster = context;
     bool all = true;
     for (size_t i = 0; i < cluster->feed_count; i++) {
+        watch_prove(cluster->feeds[i].watch, free_ms);
         if (!watch_is_behind(cluster->feeds[i].watch))
             continue;
         watch_hurry(cluster->feeds[i].watch);
@@ -537,6 +538,12 @@ static void keep_lease_name(struct cluster *cluster, const struct cluster_option
     cluster->lease_namespace = mem_copy_text(options->lease_namespace);
 }
 
+static void on_refused(void *context, const char *method, const char *path)
+{
+    const struct cluster *cluster = context;
+    access_doubt(cluster->access, method, path);
+}
+
 static void open_access(struct cluster *cluster, const struct cluster_options *options)
 {
     const struct access_options access = {
@@ -548,8 +555,10 @@ static void open_access(struct cluster *cluster, const struct cluster_options *o
         .lease_namespace = options->lease_namespace,
         .namespaces = (const char *const *)cluster->namespaces,
     };
-    if (options->rights)
-        cluster->access = access_new(&access);
+    if (!options->rights)
+        return;
+    cluster->access = access_new(&access);
+    api_watch_refusals(cluster->api, on_refused, cluster);
 }
 
 struct store *cluster_new(const struct world *world, const struct cluster_options *options,

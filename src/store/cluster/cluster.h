@@ -36,7 +36,8 @@ struct cluster_options {
     unsigned max_in_flight; // of writes
     unsigned rate;          // writes a second; 0: no limit
     unsigned burst;
-    const struct kube_right *rights; // checked at the start; their texts outlive it. NULL: none
+    // Checked at the start, and when a request is refused; their texts outlive it. NULL: none.
+    const struct kube_right *rights;
     // Called when the store cannot go on; the process should end.
     void (*failed)(void *context, const struct error *err);
     void *context;

@@ -57,7 +57,7 @@ static void judge(struct election *election, const struct election_sight *sight,
     if (!sight->is_there)
         return;
     if (sight->holder != HOLDER_OTHER)
-        election->rival_until_ms = 0;
+        election->rival_until_ms = earlier(election->rival_until_ms, now_ms);
     else if (is_new)
         election->rival_until_ms = now_ms + claim_ms;
     election->has_seen = true;

@@ -52,7 +52,7 @@ struct election {
     bool is_certain;        // no write of ours may have changed what was seen
     bool is_held;           // by us, as far as we know
     int64_t held_ms;        // sending of the last write that succeeded
-    int64_t rival_until_ms; // until then another's lease is respected
+    int64_t rival_until_ms; // until then another's lease is respected; 0: no other was seen
     int64_t try_ms;         // nothing is sent before that time
     unsigned clashes;       // 409 in a row
 };

@@ -11,6 +11,7 @@
 enum {
     RELEASE_MS = 5 * 1000,
     STUCK_MS = 20 * 1000,
+    PROOF_MS = 250, // a watch that is opened is accepted meanwhile
     HOLDER_SHOWN_MAX = 300,
 };
 
@@ -127,7 +128,7 @@ static void see_rival(struct lease *lease, struct text holder)
         return;
     free(lease->rival);
     lease->rival = buffer_steal(&clean);
-    lease->has_held_back = false;
+    lease->held_back = 0;
     if (lease->is_elected && holder_of(lease, holder) == HOLDER_OTHER)
         log_lease(lease, LOG_INFO, "another process leads; standing by", lease->rival);
 }
@@ -253,11 +254,11 @@ static void drive_release(struct lease *lease)
 static bool may_try(struct lease *lease)
 {
     bool may = lease->election.is_held || !lease->sink.may_take ||
-               lease->sink.may_take(lease->sink.context);
-    if (!may && !lease->has_held_back)
+               lease->sink.may_take(lease->sink.context, lease->election.rival_until_ms);
+    lease->held_back = may ? 0 : lease->held_back + 1;
+    if (lease->held_back == 2)
         log_lease(lease, LOG_INFO, "the lease is not taken until all watches are up again",
                   lease->rival);
-    lease->has_held_back = !may;
     return may;
 }
 
@@ -269,7 +270,8 @@ static void drive_election(struct lease *lease)
     else if (next.step == ELECTION_READ)
         lease_send(lease, ERRAND_READ);
     else if (!may_try(lease))
-        wait_until(lease, lease_now(lease) + lease->election.times.retry_ms);
+        wait_until(lease, lease_now(lease) +
+                              (lease->held_back > 1 ? lease->election.times.retry_ms : PROOF_MS));
     else if (lease_owner_settle(lease))
         lease_send(lease, ERRAND_WRITE);
 }

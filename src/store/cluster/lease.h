@@ -39,9 +39,10 @@ struct lease_sink {
     // The owner id is known (the first leader stores it in the Lease). Called once, before leading
     // (true). If it cannot be known, or is another one by now, err says so and no call follows.
     void (*owner)(void *context, const char *owner_id, const struct error *err);
-    // May a lease be taken that this process does not hold? Asked before each try; after a "no" the
-    // next one is a retry period later. NULL: always.
-    bool (*may_take)(void *context);
+    // May a lease be taken that this process does not hold? `free_ms` is since when no other holds
+    // it, by the loop's monotonic clock; 0: no other was seen. Asked before each try; after the
+    // first "no" the next try is 250 ms later, then a retry period. NULL: always.
+    bool (*may_take)(void *context, int64_t free_ms);
     void *context;
 };
 

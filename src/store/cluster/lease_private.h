@@ -57,7 +57,7 @@ struct lease {
     bool has_warned_of_rival;
     bool is_kept; // without an election: the owner id is stored in the Lease, or cannot be
 
-    bool has_held_back; // at the last try, as a watch was down
+    unsigned held_back; // tries in a row at which it might not be taken
 
     bool is_releasing;
     struct loop_timer release_timer;

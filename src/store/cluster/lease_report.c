@@ -20,7 +20,7 @@ static const char *text_of_state(const struct lease *lease)
 {
     if (lease->is_leading)
         return lease->is_elected ? "leading" : "leading without an election";
-    if (lease->has_held_back)
+    if (lease->held_back)
         return "standing by until all watches are up";
     return lease->is_elected ? "standing by" : "looking for the owner id";
 }

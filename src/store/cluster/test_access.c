@@ -49,6 +49,7 @@ struct bench {
     size_t count;
     const char *refused[4]; // parts of attributes
     int status;
+    int64_t retry_ms;
     bool is_nobody; // there is no credential to ask with
     bool is_mute;   // answers hold no result
     char lines[8192];
@@ -75,6 +76,7 @@ static void serve(void *context, const struct api_call *call, struct test_reply 
     assert_true(bench->count < ASKED_MAX);
     snprintf(bench->asked[bench->count++], sizeof bench->asked[0], "%s", attributes.at);
     reply->status = bench->status ? bench->status : 201;
+    reply->retry_ms = bench->retry_ms;
     if (bench->is_nobody)
         *reply = (struct test_reply){.fault = FAULT_AUTH};
     if (bench->is_mute)
@@ -334,6 +336,129 @@ static void a_server_that_answers_no_such_question_allows_all(void **state)
     assert_non_null(strstr(bench->lines, "rights cannot be checked"));
 }
 
+static const struct kube_right kept[] = {
+    {.group = "test.example.org",
+     .resource = "things",
+     .verbs = (const char *const[]){"list", "create", NULL},
+     .scope = RIGHT_OBJECTS,
+     .why = "Things."},
+    {.group = "test.example.org",
+     .resource = "things/status",
+     .verbs = (const char *const[]){"patch", NULL},
+     .scope = RIGHT_OBJECTS,
+     .why = "Status."},
+    {0},
+};
+
+#define THINGS "/apis/test.example.org/v1/namespaces/a/things"
+
+static void a_right_that_is_taken_away_is_found_by_the_request_that_is_refused(void **state)
+{
+    struct bench *bench = *state;
+    struct store_check checks[CHECKS_MAX];
+    begin_with(bench, kept, NULL);
+    pass(bench, 60000);
+    assert_int_equal(bench->count, 3);
+    bench->refused[0] = "\"create\"";
+    access_doubt(bench->access, "POST", THINGS);
+    pass(bench, 2000);
+    assert_int_equal(bench->count, 4);
+    assert_int_equal(checks_of(bench, checks), 0);
+    pass(bench, 10000);
+    assert_int_equal(bench->count, 5);
+    assert_int_equal(checks_of(bench, checks), 1);
+    assert_string_equal(checks[0].name, "may-create-things.test.example.org");
+    assert_non_null(strstr(bench->lines, "cannot create things.test.example.org"));
+    bench->refused[0] = NULL;
+    pass(bench, 61000);
+    assert_int_equal(checks_of(bench, checks), 0);
+    assert_int_equal(bench->count, 6);
+}
+
+static void a_server_that_starts_and_knows_no_roles_yet_is_not_believed(void **state)
+{
+    struct bench *bench = *state;
+    struct store_check checks[CHECKS_MAX];
+    begin_with(bench, kept, NULL);
+    pass(bench, 60000);
+    bench->refused[0] = "things";
+    access_doubt(bench->access, "POST", THINGS);
+    access_doubt(bench->access, "GET", THINGS);
+    pass(bench, 5000);
+    bench->refused[0] = NULL;
+    pass(bench, 10000);
+    assert_int_equal(bench->count, 7);
+    assert_int_equal(checks_of(bench, checks), 0);
+    assert_string_equal(bench->lines, "");
+}
+
+static void a_refused_request_doubts_the_rights_that_it_needs_alone(void **state)
+{
+    static const struct {
+        const char *method;
+        const char *path;
+        size_t count;
+    } rows[] = {
+        {"GET", "/apis/test.example.org/v1/things?watch=1", 1},
+        {"PATCH", THINGS "/x?fieldManager=signpost", 1},
+        {"PATCH", THINGS "/x/status?fieldManager=signpost", 2},
+        {"POST", "/apis/other.example.org/v1/namespaces/a/things", 0},
+        {"POST", "/apis/test.example.org/v1/namespaces/a/others", 0},
+    };
+    struct bench *bench = *state;
+    begin_with(bench, kept, NULL);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        pass(bench, 60000);
+        bench->count = 0;
+        access_doubt(bench->access, rows[i].method, rows[i].path);
+        pass(bench, 60000);
+        assert_int_equal(bench->count, rows[i].count);
+    }
+}
+
+static void requests_that_are_refused_in_one_namespace_doubt_the_rights_there(void **state)
+{
+    struct bench *bench = *state;
+    begin_with(bench, kept, (const char *const[]){"a", "b", NULL});
+    pass(bench, 60000);
+    bench->count = 0;
+    access_doubt(bench->access, "POST", THINGS);
+    pass(bench, 60000);
+    assert_int_equal(bench->count, 1);
+    assert_non_null(strstr(bench->asked[0], "\"namespace\":\"a\""));
+}
+
+static void however_many_requests_are_refused_the_rights_are_asked_for_now_and_then(void **state)
+{
+    struct bench *bench = *state;
+    begin_with(bench, kept, NULL);
+    pass(bench, 60000);
+    bench->count = 0;
+    for (int i = 0; i < 600; i++) {
+        access_doubt(bench->access, "POST", THINGS);
+        pass(bench, 100);
+    }
+    assert_in_range(bench->count, 5, 7);
+}
+
+static void a_doubt_does_not_hurry_a_server_that_asked_for_patience(void **state)
+{
+    struct bench *bench = *state;
+    begin_with(bench, kept, NULL);
+    pass(bench, 60000);
+    bench->status = 429;
+    bench->retry_ms = 30000;
+    bench->count = 0;
+    access_doubt(bench->access, "POST", THINGS);
+    pass(bench, 5000);
+    access_doubt(bench->access, "GET", THINGS);
+    pass(bench, 20000);
+    assert_int_equal(bench->count, 1);
+    bench->status = 0;
+    pass(bench, 20000);
+    assert_int_equal(bench->count, 3);
+}
+
 int main(void)
 {
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -350,6 +475,12 @@ int main(void)
         UNIT(without_a_credential_it_is_asked_again),
         UNIT(a_right_that_is_given_is_noticed_though_questions_were_refused),
         UNIT(a_server_that_answers_no_such_question_allows_all),
+        UNIT(a_right_that_is_taken_away_is_found_by_the_request_that_is_refused),
+        UNIT(a_server_that_starts_and_knows_no_roles_yet_is_not_believed),
+        UNIT(a_refused_request_doubts_the_rights_that_it_needs_alone),
+        UNIT(requests_that_are_refused_in_one_namespace_doubt_the_rights_there),
+        UNIT(however_many_requests_are_refused_the_rights_are_asked_for_now_and_then),
+        UNIT(a_doubt_does_not_hurry_a_server_that_asked_for_patience),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,7 @@ struct bench {
     unsigned reply_count;
     struct api_reply reply;
     char body[256];
+    char refused[64];
     char cause[64];
     char pieces[256];
 };
@@ -441,6 +442,25 @@ static void a_403_tells_who_said_no(void **state)
     }
 }
 
+static void note_refusal(void *context, const char *method, const char *path)
+{
+    struct bench *bench = context;
+    snprintf(bench->refused, sizeof bench->refused, "%s %s", method, path);
+}
+
+static void each_403_is_reported_with_its_request(void **state)
+{
+    struct bench *bench = *state;
+    bench->api = api_new(&bench->world, bench->log, bench->access);
+    api_watch_refusals(bench->api, note_refusal, bench);
+    ask(bench, "PATCH");
+    answer(bench, 409, STATUS("Conflict", "no"));
+    assert_string_equal(bench->refused, "");
+    ask(bench, "PATCH");
+    answer(bench, 403, STATUS("Forbidden", "no"));
+    assert_string_equal(bench->refused, "PATCH /api/v1/things");
+}
+
 static void only_a_status_says_that_an_object_is_not_there(void **state)
 {
     struct bench *bench = *state;
@@ -715,6 +735,7 @@ int main(void)
         ROW(a_status_tells_its_first_cause_and_when_to_retry),
         ROW(retry_after_decides_and_is_capped),
         ROW(a_403_tells_who_said_no),
+        ROW(each_403_is_reported_with_its_request),
         ROW(only_a_status_says_that_an_object_is_not_there),
         ROW(what_is_no_status_comes_from_something_else),
         ROW(silence_leaves_the_fate_of_a_write_open),

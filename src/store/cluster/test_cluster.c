@@ -86,6 +86,15 @@ static const struct store_kind kinds[] = {
     {.kind = &key_kind, .is_by_name = true, .is_required = true},
 };
 
+static const struct kube_right rights[] = {
+    {.group = GROUP,
+     .resource = NOTES,
+     .verbs = (const char *const[]){"list", "watch", "patch", NULL},
+     .scope = RIGHT_OBJECTS,
+     .why = "Notes."},
+    {0},
+};
+
 // ---- bench --------------------------------------------------------------------------------------
 
 struct bench {
@@ -181,6 +190,7 @@ static void open_store(struct bench *bench)
         .is_elected = true,
         .owner_id = "owner",
         .max_in_flight = bench->in_flight,
+        .rights = rights,
         .failed = on_failed,
         .context = bench,
     };
@@ -788,6 +798,27 @@ static void who_does_not_see_what_goes_on_does_not_come_to_lead(void **state)
     expect_reported(bench, "-a leading ");
 }
 
+// The path of its watches died without a word, so they still count as up.
+static void who_comes_to_lead_asks_anew_where_nothing_was_heard_since(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_cluster_take_lease(bench->server);
+    pass(bench, 5 * SECOND);
+    assert_false(store_may_write(bench->store));
+    model_api_meet(bench->api, NOTES, STREAM_FREEZES);
+    remove_object(bench, &note_kind, "a");
+    pass(bench, 5 * SECOND);
+    buffer_clear(&bench->reported);
+    size_t watches = model_api_calls(bench->api, "watch", NULL);
+    model_cluster_free_lease(bench->server);
+    pass(bench, SECOND);
+    expect_reported(bench, "-a leading ");
+    pass(bench, 20 * SECOND);
+    assert_int_equal(model_api_calls(bench->api, "watch", NULL), watches + 2);
+}
+
 // All processes have the same rights: nobody else has ended anything without them.
 static void a_right_that_is_taken_away_for_long_keeps_nobody_from_leading(void **state)
 {
@@ -801,6 +832,46 @@ static void a_right_that_is_taken_away_for_long_keeps_nobody_from_leading(void *
     model_cluster_free_lease(bench->server);
     pass(bench, 2 * MINUTE);
     assert_true(store_may_write(bench->store));
+}
+
+static bool is_right_missing(struct bench *bench, const char *name)
+{
+    struct store_check checks[16];
+    size_t count = store_checks(bench->store, checks, COUNT_OF(checks));
+    for (size_t i = 0; i < count; i++)
+        if (!checks[i].is_ok && !strcmp(checks[i].name, name))
+            return true;
+    return false;
+}
+
+static void a_right_to_write_that_is_taken_away_is_named_until_it_is_back(void **state)
+{
+    struct bench *bench = *state;
+    make(bench, "Note", "a", "");
+    start(bench);
+    model_api_deny(bench->api, "patch", NOTES);
+    add_finalizer(bench, note(bench, "a"));
+    pass(bench, 15 * SECOND);
+    expect_replies(bench, "Forbidden:403 ");
+    assert_true(is_right_missing(bench, "may-patch-notes." GROUP));
+    model_api_allow_all(bench->api);
+    pass(bench, MINUTE);
+    assert_false(is_right_missing(bench, "may-patch-notes." GROUP));
+}
+
+static void a_right_to_read_that_is_taken_away_is_named_until_it_is_back(void **state)
+{
+    struct bench *bench = *state;
+    start(bench);
+    model_api_deny(bench->api, "watch", NOTES);
+    model_api_meet(bench->api, NOTES, STREAM_BREAKS);
+    make(bench, "Note", "a", "");
+    pass(bench, 15 * SECOND);
+    assert_true(is_right_missing(bench, "may-watch-notes." GROUP));
+    assert_false(is_right_missing(bench, "may-list-notes." GROUP));
+    model_api_allow_all(bench->api);
+    pass(bench, MINUTE);
+    assert_false(is_right_missing(bench, "may-watch-notes." GROUP));
 }
 
 // ---- the queue ----------------------------------------------------------------------------------
@@ -1245,7 +1316,10 @@ int main(void)
         TEST(a_fence_breaks_off_what_is_in_flight_and_what_waits),
         TEST(a_standby_sends_no_write_however_many_wait),
         TEST(who_does_not_see_what_goes_on_does_not_come_to_lead),
+        TEST(who_comes_to_lead_asks_anew_where_nothing_was_heard_since),
         TEST(a_right_that_is_taken_away_for_long_keeps_nobody_from_leading),
+        TEST(a_right_to_write_that_is_taken_away_is_named_until_it_is_back),
+        TEST(a_right_to_read_that_is_taken_away_is_named_until_it_is_back),
         TEST(a_full_queue_tells_when_there_is_room),
         TEST(what_an_exchange_waits_for_goes_before_what_tells_of_one),
         TEST(what_waits_behind_has_a_turn_now_and_then),

@@ -55,6 +55,7 @@ struct process {
     struct shadow shadows[TIMERS_MAX];
     bool is_stopped;
     bool is_blind; // may not take the lease
+    int64_t free_ms;
     struct lease *lease;
     struct log *log;
     char holder[24];
@@ -392,9 +393,10 @@ struct setup {
     bool is_alone;
 };
 
-static bool may_take(void *context)
+static bool may_take(void *context, int64_t free_ms)
 {
-    const struct process *process = context;
+    struct process *process = context;
+    process->free_ms = free_ms;
     return !process->is_blind;
 }
 
@@ -539,6 +541,45 @@ static void a_release_is_taken_over_at_once(void **state)
     assert_int_equal(value_int_at(bench->server.lease, "spec.leaseTransitions", -1), 1);
     pass(bench, 60000);
     expect_holder(bench, "b_1");
+}
+
+static void who_may_take_the_lease_is_asked_with_the_time_since_when_it_is_free(void **state)
+{
+    struct bench *bench = *state;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 50);
+    assert_true(bench->a.is_leading);
+    assert_int_equal(bench->a.free_ms, 0);
+    process_start(&bench->b, &bench->server, "b_1", NULL);
+    pass(bench, 60000);
+    int64_t end_ms = loop_mono_ms(bench->server.loop);
+    process_end(&bench->a);
+    pass(bench, 20000);
+    assert_true(bench->b.is_leading);
+    assert_in_range(bench->b.free_ms, end_ms + 13000, end_ms + 15010);
+    process_start(&bench->a, &bench->server, "a_2", NULL);
+    pass(bench, 60000);
+    end_ms = loop_mono_ms(bench->server.loop);
+    lease_release(bench->b.lease, on_released, &bench->b);
+    pass(bench, 10);
+    assert_true(bench->a.is_leading);
+    assert_in_range(bench->a.free_ms, end_ms, end_ms + 10);
+}
+
+static void who_may_not_take_the_lease_is_asked_again_soon(void **state)
+{
+    struct bench *bench = *state;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 50);
+    process_start(&bench->b, &bench->server, "b_1", NULL);
+    pass(bench, 10000);
+    bench->b.is_blind = true;
+    lease_release(bench->a.lease, on_released, &bench->a);
+    pass(bench, 100);
+    bench->b.is_blind = false;
+    pass(bench, 170);
+    assert_true(bench->b.is_leading);
+    assert_null(strstr(bench->b.lines, "the lease is not taken"));
 }
 
 static void who_may_not_take_the_lease_waits_and_takes_it_later(void **state)
@@ -1170,6 +1211,8 @@ int main(void)
         UNIT(a_renewal_is_one_write_each_retry_period),
         UNIT(the_second_stands_by_and_names_the_first),
         UNIT(a_release_is_taken_over_at_once),
+        UNIT(who_may_take_the_lease_is_asked_with_the_time_since_when_it_is_free),
+        UNIT(who_may_not_take_the_lease_is_asked_again_soon),
         UNIT(who_may_not_take_the_lease_waits_and_takes_it_later),
         UNIT(who_did_not_lose_the_lease_renews_it_though_it_may_not_take_one),
         UNIT(each_time_that_the_lease_is_not_taken_is_told_once),

@@ -1080,6 +1080,42 @@ static void a_quiet_watch_is_not_behind_once_it_was_answered(void **state)
     assert_false(watch_is_behind(bench.watch));
 }
 
+static void
+what_nothing_was_heard_of_since_is_opened_again_and_behind_until_it_is_accepted(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    int64_t octet_ms = now(&bench) - 20000;
+    const struct api_call *call = bench.api.open;
+    watch_prove(bench.watch, octet_ms);
+    settle(&bench);
+    assert_ptr_equal(bench.api.open, call);
+    watch_prove(bench.watch, octet_ms + 1);
+    assert_true(watch_is_behind(bench.watch));
+    expect_call(&bench, AT_WATCH "20" SHORTEST);
+    watch_prove(bench.watch, octet_ms + 1);
+    assert_true(watch_is_behind(bench.watch));
+    say(&bench, "");
+    assert_false(watch_is_behind(bench.watch));
+    assert_int_equal(bench.logged.len, 0);
+}
+
+static void a_watch_that_is_opened_again_and_not_answered_is_dead_after_150_s(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    go_live(&bench);
+    cut(&bench);
+    watch_hurry(bench.watch);
+    expect_call(&bench, AT_WATCH "20" SHORTEST);
+    pass_ms(&bench, 149999);
+    assert_non_null(bench.api.open);
+    pass_ms(&bench, 1);
+    expect_none(&bench);
+    expect_logged(&bench, "the server said nothing for 150 s");
+}
+
 static void who_lists_again_is_behind_until_all_is_listed(void **state)
 {
     (void)state;
@@ -1458,6 +1494,24 @@ static void an_optional_kind_that_may_not_be_read_is_told_once(void **state)
     assert_true(check.is_advice);
 }
 
+static void an_optional_kind_that_may_be_read_by_now_has_to_prove_itself_as_well(void **state)
+{
+    (void)state;
+    BENCH bench = {0};
+    open_routes(&bench);
+    for (int i = 0; i < 8; i++) {
+        refuse(&bench, 403);
+        pass_ms(&bench, 60000);
+    }
+    give(&bench, PAGE("20", "", ""));
+    say(&bench, "");
+    pass_ms(&bench, 1000);
+    watch_prove(bench.watch, now(&bench));
+    assert_true(watch_is_behind(bench.watch));
+    say(&bench, "");
+    assert_false(watch_is_behind(bench.watch));
+}
+
 static void probes_are_drawn_around_30_s(void **state)
 {
     (void)state;
@@ -1744,6 +1798,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_quiet_watch_wakes_nobody),
     cmocka_unit_test(who_opens_again_is_behind_until_the_server_has_accepted_it),
     cmocka_unit_test(a_quiet_watch_is_not_behind_once_it_was_answered),
+    cmocka_unit_test(
+        what_nothing_was_heard_of_since_is_opened_again_and_behind_until_it_is_accepted),
+    cmocka_unit_test(a_watch_that_is_opened_again_and_not_answered_is_dead_after_150_s),
     cmocka_unit_test(who_lists_again_is_behind_until_all_is_listed),
     cmocka_unit_test(a_refusal_that_is_over_counts_no_more),
     cmocka_unit_test(a_watch_that_ends_in_time_is_not_behind),
@@ -1767,6 +1824,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_kind_that_comes_back_is_listed_anew),
     cmocka_unit_test(a_kind_without_any_of_its_versions_is_missing),
     cmocka_unit_test(an_optional_kind_that_may_not_be_read_is_told_once),
+    cmocka_unit_test(an_optional_kind_that_may_be_read_by_now_has_to_prove_itself_as_well),
     cmocka_unit_test(probes_are_drawn_around_30_s),
     cmocka_unit_test(a_kind_that_vanishes_keeps_its_objects_and_is_not_ready),
     cmocka_unit_test(an_optional_kind_that_came_is_back_soon_after_one_404),

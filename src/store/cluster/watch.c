@@ -78,11 +78,12 @@ static bool is_watch(enum watch_phase phase)
     return phase == PHASE_STREAMING_LIST || phase == PHASE_FOLLOW || phase == PHASE_LIVE;
 }
 
-// A call of which much is heard is dead once it is silent; any other once it outlasts its time.
+// A call of which much is heard is dead once it is silent, and one that has to be accepted yet; any
+// other once it outlasts its time.
 static bool dies_of_silence(const struct watch *watch)
 {
     return watch->phase == PHASE_STREAMING_LIST || watch->phase == PHASE_LIST ||
-           watch->bookmarks >= BEATS_NEEDED;
+           watch->bookmarks >= BEATS_NEEDED || watch->down_ms;
 }
 
 static int64_t deadline(const struct watch *watch)
@@ -567,6 +568,18 @@ bool watch_is_behind(const struct watch *watch)
     bool is_left_unread = is_refused && is_long;
     return watch->is_synced && (watch->down_ms || watch->needs_pass) && !is_left_unread &&
            !is_not_installed(watch);
+}
+
+void watch_prove(struct watch *watch, int64_t since_ms)
+{
+    const struct error none = {0};
+    if (watch->phase != PHASE_LIVE || watch->last_octet_ms >= since_ms)
+        return;
+    if (!watch->down_ms) {
+        watch->down_ms = watch_now(watch);
+        watch->is_lasting = false;
+    }
+    watch_end(watch, HOW_RENEW, &none);
 }
 
 void watch_hurry(struct watch *watch)

@@ -81,6 +81,9 @@ const char *watch_refusal(const struct watch *watch);
 // accepted since, or it has to list all again. Not so of a kind that is known to be gone, nor of
 // one that may not be read for a minute, or that may be left unread: nobody else reads it either.
 bool watch_is_behind(const struct watch *watch);
+// A watch whose connection died without a word still counts as up: unless something came since
+// then (by the loop's monotonic clock), it is opened again, and is behind until it is accepted.
+void watch_prove(struct watch *watch, int64_t since_ms);
 // Ends a back-off: the next try is made at once, or as soon as the server's Retry-After lets it.
 void watch_hurry(struct watch *watch);
 // The resourceVersion up to which all changes were reported; empty while none is known. Borrowed
