@@ -133,8 +133,10 @@ static bool is_no_proof(struct drain *drain)
         let_stay(drain);
     else if (synced && synced->reason == REASON_SYNC_FAILING)
         go_on(drain, REASON_SYNC_FAILING,
-              arena_printf(arena, "%s: %s; the annotation %s lets the names stay",
-                           shown_name(drain), synced->message, way_to_abandon(drain)));
+              arena_printf(arena,
+                           "external-dns for %s can't do its work: see its condition Synced; the "
+                           "annotation %s lets the names stay",
+                           shown_name(drain), way_to_abandon(drain)));
     else if (reason_of(drain, "Draining") == REASON_SOURCE_LAGGING)
         go_on(drain, REASON_DRAINING,
               arena_printf(arena, "external-dns for %s still reads DNSEndpoints that are gone",

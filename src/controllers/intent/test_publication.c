@@ -707,7 +707,8 @@ static void a_zone_that_external_dns_cannot_list_proves_nothing(void **state)
                           BEGAN_S + 60 * i);
         reconcile_site("dig");
         assert_string_equal(drained(), "False/SyncFailing");
-        assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"), "shop/public"));
+        assert_non_null(strstr(message_of(arena, status_of("dig"), "Drained"),
+                               "DNSUpdateRecord shop/public can't do its work"));
     }
     for (int i = 5; i <= 6; i++) {
         set_record_status(AVAILABLE("True", "Available") SYNCED("True", "Synced"),
