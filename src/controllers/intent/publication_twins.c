@@ -50,7 +50,7 @@ static struct text zone_of(struct arena *arena, const struct intent_endpoint *en
     struct native_zones zones;
     native_zones_of(arena, endpoint->record->record, &zones);
     size_t at = native_zone_of_name(&zones, endpoint->service->name);
-    return at == NATIVE_ZONES_MAX ? (struct text){0} : zones.items[at];
+    return at < NATIVE_ZONES_MAX ? zones.items[at] : (struct text){0};
 }
 
 static bool is_in_way(struct arena *arena, const struct intent_endpoint *first,
