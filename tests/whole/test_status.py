@@ -573,6 +573,9 @@ ACCEPTED = {"Accepted": "Accepted", "CredentialsReady": "Ready", "DeploymentAvai
 
 @pytest.mark.parametrize("meta, unlike, shown", [
     ({}, {}, ["True", "Available", "all is well"]),
+    ({"deletionTimestamp": "2026-11-29T00:00:00Z"}, {}, ["False", None, "being deleted"]),
+    ({"deletionTimestamp": "2026-11-29T00:00:00Z"}, {"Accepted": ("False", "PinnedChange")},
+     ["False", "PinnedChange", "being deleted; all is well"]),
     ({}, {"Synced": ("True", "Synced")}, ["True", "Available", "all is well"]),
     ({}, {"Synced": ("Unknown", "NotScraped")}, ["Unknown", "NotScraped", "all is well"]),
     ({}, {"Synced": ("Unknown", "NotScraped"), "DeploymentAvailable": ("False", "CrashLoop")},
