@@ -553,7 +553,8 @@ static const struct view_row *find_failed(const struct follow *follow, const str
 {
     const struct view_row *row = view_find(follow->now, change->row.object);
     bool is_failed = !change->is_removal && !change->is_quiet && row && !row->is_pending &&
-                     !row->is_right && !row->is_refused && !strcmp(row->ready, "False");
+                     !row->is_gone && !row->is_right && !row->is_refused &&
+                     !strcmp(row->ready, "False");
     return is_failed ? row : NULL;
 }
 

@@ -189,11 +189,15 @@ static void read_gone(struct view *view, struct view_row *row, const struct valu
     row->is_right = row->has_question = false;
     row->is_gone = true;
     row->is_pending = !is_begun;
-    if (is_begun && strcmp(row->ready, "True") != 0)
+    if (!is_begun) {
+        row->message = "its manifest is gone; `signpost run` has not acted on it yet";
+    } else if (strcmp(row->ready, "True") != 0) {
         row->message = arena_printf(view->arena, "being deleted; %s", row->message);
-    else
-        row->message = is_begun ? "being deleted"
-                                : "its manifest is gone; `signpost run` has not acted on it yet";
+    } else {
+        row->ready = "False";
+        row->reason = "-";
+        row->message = "being deleted";
+    }
 }
 
 static void read_refused(struct view *view, struct view_row *row)

@@ -93,6 +93,13 @@ def test_who_may_writes_and_the_store_has_it(replica, cluster, namespace, writer
     assert rest.ask("PUT", f"{rest.records}/Public_1", {**shown, "spec": {
         **shown["spec"], "ttl": 60}})[0] == 200
     assert cluster.api.list("DNSUpdateRecord", namespace)[0]["spec"]["ttl"] == 60
+    cluster.api.delete("Secret", secret["metadata"]["name"], namespace)
+    status, _, text = rest.ask("PUT", f"{rest.records}/Public_1", shown)
+    assert (status, text.splitlines()) == (400, [
+        "Invalid Input:", "/spec/external-dns-parameters/rfc2136-tsig-secret: is a mask, and there "
+        "is no value yet that it keeps"])
+    assert rest.ask("PUT", f"{rest.records}/Public_1", {**shown, "spec": SPEC})[0] == 200
+    assert rest.ask("PUT", f"{rest.records}/Public_1", shown)[0] == 200
     assert rest.post(rest.clouds, "cloud", {"level": "1"})[0] == 201
     assert rest.post(f"{rest.clouds}/cloud/kv-pairs", "pairs", {"kv": [{"a": "b"}]})[0] == 201
     assert rest.ask("DELETE", f"{rest.clouds}/cloud/kv-pairs/pairs")[0] == 204

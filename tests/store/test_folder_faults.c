@@ -248,18 +248,23 @@ static void object_that_is_too_large_is_refused_alone(void **state)
     assert_non_null(strstr(rig_check(rig, "manifests"), "web.yaml:10:1: is larger than 2097152"));
 }
 
+static void publish_event(struct rig *rig, const char *text)
+{
+    const struct kube_event event = {.regarding = rig_thing(rig, "www"),
+                                     .is_warning = true,
+                                     .reason = "Orphaned",
+                                     .action = "Delete",
+                                     .text = text};
+    store_publish_event(rig->store, &event);
+    rig_run(rig, 0);
+}
+
 static void notes_are_lines_of_the_events_file(void **state)
 {
     struct rig *rig = *state;
     rig_write(rig, "web.yaml", THING("www", "value: a"));
     rig_open(rig);
-    struct kube_event note = {.regarding = rig_thing(rig, "www"),
-                              .is_warning = true,
-                              .reason = "Orphaned",
-                              .action = "Delete",
-                              .text = "left behind"};
-    store_publish_event(rig->store, &note);
-    rig_run(rig, 0);
+    publish_event(rig, "left behind");
     const char *events = rig_read(rig, ".signpost/events.jsonl");
     assert_non_null(strstr(events, "\"type\":\"Warning\",\"reason\":\"Orphaned\",\"action\":"
                                    "\"Delete\",\"regarding\":{\"apiVersion\":"
@@ -273,6 +278,36 @@ static void make_folder_in(struct rig *rig, const char *path)
     AUTO_BUFFER full = {0};
     buffer_printf(&full, "%s/%s", rig->dir, path);
     assert_int_equal(mkdir(full.at, 0755), 0);
+}
+
+static size_t count_logged(struct rig *rig, const char *part)
+{
+    size_t count = 0;
+    const char *at = buffer_text(&rig->logged).at;
+    for (; (at = strstr(at, part)); at++)
+        count++;
+    return count;
+}
+
+static void events_that_cannot_be_written_are_logged_once_and_written_later(void **state)
+{
+    struct rig *rig = *state;
+    AUTO_BUFFER path = {0};
+    rig_write(rig, "web.yaml", THING("www", "value: a"));
+    rig_open(rig);
+    buffer_printf(&path, "%s/.signpost/events.jsonl", rig->dir);
+    make_folder_in(rig, ".signpost/events.jsonl");
+    publish_event(rig, "first");
+    publish_event(rig, "second");
+    assert_int_equal(count_logged(rig, "Events cannot be written"), 1);
+    assert_true(rig_has_logged(rig, path.at));
+    assert_string_equal(rig_check(rig, "store"), "ok");
+    assert_int_equal(rmdir(path.at), 0);
+    publish_event(rig, "third");
+    const char *events = rig_read(rig, ".signpost/events.jsonl");
+    assert_non_null(strstr(events, "first"));
+    assert_non_null(strstr(events, "third"));
+    assert_int_equal(count_logged(rig, "Events cannot be written"), 1);
 }
 
 static void folder_in_the_place_of_a_status_file_refuses_that_manifest_alone(void **state)
@@ -1247,6 +1282,7 @@ int main(void)
         CASE(file_that_is_too_large_keeps_its_objects),
         CASE(object_that_is_too_large_is_refused_alone),
         CASE(notes_are_lines_of_the_events_file),
+        CASE(events_that_cannot_be_written_are_logged_once_and_written_later),
         CASE(folder_in_the_place_of_a_status_file_refuses_that_manifest_alone),
         CASE(folder_in_the_place_of_a_lost_status_file_keeps_claims),
         CASE(empty_file_is_taken_for_half_written),

@@ -467,6 +467,20 @@ metadata: {{name: theirs, labels: {{{label[1]}: "{label[2]}"}}}}
 
 # ---- secrets ------------------------------------------------------------------------------------
 
+CLUSTER_TYPE = "multipart/form-data; boundary=x"
+
+
+def cluster_body(name):
+    return "\r\n".join(["--x", 'Content-Disposition: form-data; name="metadata"', "",
+                        json.dumps({"metadata": {"name": name}}), "--x",
+                        'Content-Disposition: form-data; name="file"; filename="k"', "",
+                        "kubeconfig-text", "--x--", ""])
+
+
+def send_cluster(api, method, path, name):
+    return api.ask(method, path, cluster_body(name), Content_Type=CLUSTER_TYPE)
+
+
 def files_with(site, text):
     """The state database apart, which keeps Secrets as well and is for its owner alone."""
     for path in site.folder.rglob("state.db*"):
@@ -542,6 +556,54 @@ def test_a_new_secret_of_a_changed_record_stands_beside_the_old_one_until_it_is_
     assert put(new, "hmac-sha512") == ("rfc2136-tsig-secret", {"rfc2136-tsig-secret": coded[1]})
 
 
+TLS = {**SERVICE, "external": {"externalCerts": {
+    "serviceCertificate": "c",
+    "servicePrivateKey": "-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----\n"}}}
+NO_VALUE = "is a mask, and there is no value yet that it keeps"
+SPOILS = {"removed": lambda data: None, "without the key": lambda data: {"other": "YQ=="},
+          "empty": lambda data: {key: "" for key in data}}
+
+
+def spoil(site, name, how):
+    path, = site.folder.rglob(f"secrets.*.{name}-credentials.yaml")
+    document = yaml.safe_load(path.read_text())
+    document["data"] = how(document["data"])
+    path.unlink()
+    if document["data"] is not None:
+        path.touch(0o600)
+        path.write_text(yaml.safe_dump(document))
+
+
+@pytest.mark.parametrize("how", SPOILS.values(), ids=SPOILS)
+@pytest.mark.parametrize("path, name, secret, spec, fault", [
+    (RECORDS, "public", "public",
+     {"provider": "rfc2136", "external-dns-parameters": PARAMETERS},
+     f"/spec/external-dns-parameters/rfc2136-tsig-secret: {NO_VALUE}"),
+    (f"{GROUP}/group/traffic-group-intents/traffic/inbound-intents", "tls", "traffic", TLS,
+     f"/spec/external/externalCerts/servicePrivateKey: {NO_VALUE}"),
+    (CLUSTERS, "edge02", "vendor.edge02", None,
+     "/spec/kubeconfigSecret: has no kubeconfig any more: send it as the part file"),
+], ids=["record", "inbound", "cluster"])
+def test_what_keeps_a_secret_that_is_gone_is_refused(shop, path, name, secret, spec, fault, how):
+    def put(wanted, query=""):
+        return shop.put(path, name, wanted, query, description="new")
+
+    def refused(query):
+        answer = put(shown["spec"], query)
+        return answer.status == 400 and answer.lines == ["Invalid Input:", fault]
+
+    answer = put(spec) if spec else send_cluster(shop, "PUT", f"{path}/{name}", name)
+    assert answer.status in (200, 201), answer
+    shown = shop.get(f"{path}/{name}").json
+    assert put(shown["spec"]).status == 200
+    spoil(shop.site, secret, how)
+    shop.site.wait(lambda: refused("?dryRun=All"), "the value is missed")
+    assert refused("")
+    again = put(spec) if spec else send_cluster(shop, "PUT", f"{path}/{name}", name)
+    assert again.status == 200, again
+    assert put(shown["spec"]).status == 200
+
+
 def test_a_secret_in_a_manifest_of_users_is_not_written(shop):
     shop.site.write("mine.yaml", """apiVersion: v1
 kind: Secret
@@ -568,10 +630,7 @@ stringData: {token: abc}
 
 def test_a_private_key_of_an_inbound_intent_goes_into_a_secret(shop):
     path = f"{GROUP}/group/traffic-group-intents/traffic/inbound-intents"
-    key = "-----BEGIN PRIVATE KEY-----\nQUJD\n-----END PRIVATE KEY-----\n"
-    spec = {**SERVICE, "external": {"externalCerts": {"serviceCertificate": "c",
-                                                      "servicePrivateKey": key}}}
-    made = shop.created(path, "tls", spec)
+    made = shop.created(path, "tls", TLS)
     shown = made.json["spec"]["external"]["externalCerts"]
     assert shown == {"serviceCertificate": "c", "servicePrivateKey": "********"}
     assert shop.put(path, "tls", made.json["spec"]).status == 200
@@ -581,12 +640,7 @@ def test_a_private_key_of_an_inbound_intent_goes_into_a_secret(shop):
 
 
 def test_a_cluster_comes_with_its_kubeconfig(shop):
-    lines = ["--x", 'Content-Disposition: form-data; name="metadata"', "",
-             json.dumps({"metadata": {"name": "edge02"}}), "--x",
-             'Content-Disposition: form-data; name="file"; filename="k"', "", "kubeconfig-text",
-             "--x--", ""]
-    kind = "multipart/form-data; boundary=x"
-    made = shop.ask("POST", CLUSTERS, "\r\n".join(lines), Content_Type=kind)
+    made = send_cluster(shop, "POST", CLUSTERS, "edge02")
     assert made.status == 201, made
     assert made.json["spec"]["kubeconfigSecret"]["name"] == "vendor.edge02-credentials"
     assert "kubeconfig-text" not in "".join(shop.heard)
@@ -594,9 +648,10 @@ def test_a_cluster_comes_with_its_kubeconfig(shop):
                    "the cluster is looked at")
     assert "SecretNotFound" not in shop.site.program.log()
     assert shop.put(CLUSTERS, "edge02", {}).json["spec"]["kubeconfigSecret"]["key"] == "kubeconfig"
-    for body, status in (("", 400), ("\r\n".join(lines[:4]), 400),
-                         ("\r\n".join(lines).replace("kubeconfig-text", "k" * 300000), 413)):
-        assert shop.ask("POST", CLUSTERS, body, Content_Type=kind).status == status
+    whole = cluster_body("edge02")
+    for body, status in (("", 400), (whole[:whole.index("}}") + 2], 400),
+                         (whole.replace("kubeconfig-text", "k" * 300000), 413)):
+        assert shop.ask("POST", CLUSTERS, body, Content_Type=CLUSTER_TYPE).status == status
 
 
 # ---- the life of a group ------------------------------------------------------------------------

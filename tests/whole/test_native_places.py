@@ -88,6 +88,9 @@ def test_a_record_moves_with_its_names_when_it_may(site, restarted):
         site.start()
     site.wait_accepted("PinnedChange")
     assert site.names() == [True, False]
+    wait_until(lambda: "RecordRefused" in (site.path / ".signpost" / "events.jsonl").read_text(),
+               "an Event says so", 60, [site.program])
+    assert "the record is refused" in site.program.log()
     site.put_record(1, move="drain")
     site.wait_names(False, True)
     site.write("all.yaml", yaml.safe_load_all((site.path / "all.yaml").read_text().replace(

@@ -568,6 +568,40 @@ def test_controllers_that_there_are_not_are_no_reason_to_read_nothing(webhook, t
     assert code == 2 and "did you mean intent?" in err
 
 
+ACCEPTED = {"Accepted": "Accepted", "CredentialsReady": "Ready", "DeploymentAvailable": "Available"}
+
+
+@pytest.mark.parametrize("meta, unlike, shown", [
+    ({}, {}, ["True", "Available", "all is well"]),
+    ({"deletionTimestamp": "2026-11-29T00:00:00Z"}, {}, ["False", None, "being deleted"]),
+    ({"deletionTimestamp": "2026-11-29T00:00:00Z"}, {"Accepted": ("False", "PinnedChange")},
+     ["False", "PinnedChange", "being deleted; all is well"]),
+    ({}, {"Synced": ("True", "Synced")}, ["True", "Available", "all is well"]),
+    ({}, {"Synced": ("Unknown", "NotScraped")}, ["Unknown", "NotScraped", "all is well"]),
+    ({}, {"Synced": ("Unknown", "NotScraped"), "DeploymentAvailable": ("False", "CrashLoop")},
+     ["False", "CrashLoop", "all is well"]),
+])
+def test_only_what_is_as_it_must_be_and_stays_is_ready(webhook, tmp_path, meta, unlike, shown):
+    conditions = {**{name: ("True", reason) for name, reason in ACCEPTED.items()}, **unlike}
+    item = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "DNSUpdateRecord",
+            "metadata": {"name": "public", "namespace": "shop", "uid": "1", **meta},
+            "spec": {"provider": "aws"}, "status": {"conditions": [
+                {"type": name, "status": status, "reason": reason, "message": "all is well"}
+                for name, (status, reason) in conditions.items()]}}
+
+    def reply(request):
+        items = [item] if "dnsupdaterecords" in request.path else []
+        return 200, json.dumps({"kind": "List", "metadata": {"resourceVersion": "9"},
+                                "items": items}).encode()
+
+    path = tmp_path / "kubeconfig"
+    path.write_text(kubeconfig_text(webhook(reply).url))
+    code, out, err = run("status", "--kubeconfig", path, "--output", "json")
+    row, = json.loads(out)["objects"]
+    assert [row["ready"], row["reason"], row["message"]] == shown, err
+    assert (row["right"], code) == (shown[0] == "True", int(shown[0] != "True"))
+
+
 def test_the_folder_may_be_an_argument(tmp_path):
     (tmp_path / "web.yaml").write_text("kind: [")
     for words in (("status", "."), ("status", "-f", "."), ("plan", "."), ("plan", "-f.")):

@@ -18,7 +18,7 @@ struct secrets_pass {
     const char *secret;
     struct value *map;
     const struct value *old;
-    struct value *data;
+    const struct body_secrets *found;
     struct body_faults *faults;
 };
 
@@ -71,7 +71,19 @@ static void put_data(const struct secrets_pass *pass, struct text key, struct te
     AUTO_BUFFER coded = {0};
     base64_encode(&coded, secret.at, secret.len);
     const char *text = arena_copy(pass->arena, buffer_text(&coded).at, coded.len);
-    value_set(pass->data, key, value_make_text(pass->arena, text_of(text)));
+    value_set(pass->found->data, key, value_make_text(pass->arena, text_of(text)));
+}
+
+// What has a mask keeps its value.
+static void keep_value(const struct secrets_pass *pass, struct text key, bool has_old,
+                       const char *pointer)
+{
+    if (!pass->found)
+        return;
+    if (has_old)
+        value_set(pass->found->kept, key, value_make_text(pass->arena, text_of(pointer)));
+    else
+        body_faults_add(pass->faults, pointer, SECRETS_NO_VALUE);
 }
 
 // The check of the record sees no value any more.
@@ -89,17 +101,14 @@ static void check_secret(const struct secrets_pass *pass, struct text target, st
 static void move_secret(const struct secrets_pass *pass, struct text target, struct text secret,
                         const char *pointer)
 {
-    bool is_kept = text_is(secret, SECRETS_MASK) || !pass->data;
-    if (!is_kept)
+    struct text key = key_of_ref(pass, target);
+    if (text_is(secret, SECRETS_MASK) || !pass->found) {
+        keep_value(pass, key, find_ref(pass->old, pass->secret, target), pointer);
+    } else {
         check_secret(pass, target, secret, pointer);
-    if (is_kept && pass->data && !find_ref(pass->old, pass->secret, target)) {
-        body_faults_add(pass->faults, pointer,
-                        "is a mask, and there is no value yet that it keeps");
-        return;
+        put_data(pass, key, secret);
     }
     add_ref(pass, target);
-    if (!is_kept)
-        put_data(pass, key_of_ref(pass, target), secret);
 }
 
 // ---- a record's secrets -------------------------------------------------------------------------
@@ -259,17 +268,14 @@ static void take_of_inbound(const struct secrets_pass *pass, struct text name)
         return;
     struct text key =
         text_of(arena_printf(pass->arena, "%.*s.%.*s", TEXT_ARGS(name), TEXT_ARGS(item->key)));
-    bool is_kept = text_is(item->text, SECRETS_MASK) || !pass->data;
-    bool has_old = !pass->data || text_equal(value_text_at(pass->old, KEY_SECRET ".key"), key);
-    if (is_kept && !has_old) {
-        body_faults_add(pass->faults, "/spec/external/externalCerts",
-                        "has a mask, and there is no key yet that it keeps");
-        return;
-    }
+    if (text_is(item->text, SECRETS_MASK) || !pass->found)
+        keep_value(pass, key, text_equal(value_text_at(pass->old, KEY_SECRET ".key"), key),
+                   body_faults_pointer(pass->arena, "/spec/external/externalCerts",
+                                       arena_printf(pass->arena, "[%.*s]", TEXT_ARGS(item->key))));
+    else
+        put_data(pass, key, item->text);
     value_put_text(pass->arena, pass->map, KEY_SECRET ".name", pass->secret);
     value_put(pass->arena, pass->map, KEY_SECRET ".key", value_make_text(pass->arena, key));
-    if (!is_kept)
-        put_data(pass, key, item->text);
     drop_entry(certificates, item);
 }
 
@@ -296,9 +302,9 @@ static void mask_inbound(struct arena *arena, const char *secret, struct value *
 
 void body_secrets_take(struct arena *arena, enum resource_id id, struct text name,
                        const char *secret, struct value *map, const struct value *old,
-                       struct value *data, struct body_faults *faults)
+                       const struct body_secrets *found, struct body_faults *faults)
 {
-    const struct secrets_pass pass = {arena, secret, map, old, data, faults};
+    const struct secrets_pass pass = {arena, secret, map, old, found, faults};
     if (id == RESOURCE_RECORD)
         take_of_record(&pass);
     if (id == RESOURCE_INBOUND)

@@ -8,14 +8,20 @@
 // to them there is shown as a mask, and a mask in a body keeps what stands there already.
 
 #define SECRETS_MASK "********"
+#define SECRETS_NO_VALUE "is a mask, and there is no value yet that it keeps"
 
 const char *body_secrets_name(struct arena *arena, struct text object); // of that Secret
+// What a body has of secrets, by their keys in that Secret. Maps, which the caller provides.
+struct body_secrets {
+    struct value *data; // new values as base64
+    struct value *kept; // JSON pointers of what keeps the value that stands there
+};
 // Takes the secrets out of what a body brings for the item `name`. `map` refers to them from then
-// on; those with a value are put into `data` as base64. `old` is what the item has so far, or NULL.
-// Without `data` (NULL) no value is kept, and a mask stands for one that is not told.
+// on. `old` is what the item has so far, or NULL. Without `found` (NULL) no value is kept, and a
+// mask stands for one that is not told.
 void body_secrets_take(struct arena *arena, enum resource_id id, struct text name,
                        const char *secret, struct value *map, const struct value *old,
-                       struct value *data, struct body_faults *faults);
+                       const struct body_secrets *found, struct body_faults *faults);
 // Puts masks into what is shown, in place of what refers to that Secret.
 void body_secrets_mask(struct arena *arena, enum resource_id id, const char *secret,
                        struct value *map);

@@ -26,6 +26,13 @@ struct call_write {
     const struct value *kept;
 };
 
+// Values that a body keeps as they stand in a Secret.
+struct call_kept {
+    struct object_ref_key key;
+    const struct value *pointers; // of the body, by the keys of the values; empty: none are
+    const char *fault;            // of one that is not there
+};
+
 struct call {
     struct link link; // of all that are under way
     struct intent_api *api;
@@ -43,7 +50,8 @@ struct call {
     struct call_write writes[CALL_WRITES_MAX];
     size_t write_count;
     size_t write_at;
-    int status; // 200, 201: the item; 202, 204: nothing
+    struct call_kept kept; // looked at before
+    int status;            // 200, 201: the item; 202, 204: nothing
 };
 
 // ---- answer.c -----------------------------------------------------------------------------------
@@ -96,7 +104,7 @@ void call_act(struct call *call);
 
 // ---- carry_out.c --------------------------------------------------------------------------------
 
-// Writes what stands in call->writes, then answers with call->status. A state that has changed in
-// between is read afresh, CALL_TRIES_MAX times at most.
+// Writes what stands in call->writes, if what is kept is there, then answers with call->status. A
+// state that has changed in between is read afresh, CALL_TRIES_MAX times at most.
 void call_carry_out(struct call *call);
 void call_release_writes(struct call *call); // lets go of the states that were seen

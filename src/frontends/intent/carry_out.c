@@ -161,13 +161,49 @@ void call_release_writes(struct call *call)
     call->write_count = 0;
 }
 
-void call_carry_out(struct call *call)
+// ---- values that are kept -----------------------------------------------------------------------
+
+static void begin_writes(struct call *call)
 {
-    call->write_at = 0;
     if (call->route.is_dry_run)
         show_writes(call);
     else if (!call->write_count)
         finish(call);
-    else if (call_take_turn(call))
+    else
         write_next(call);
+}
+
+static bool has_value(const struct value *secret, struct text key)
+{
+    return value_text(value_find_text(value_find(secret, "data"), key)).len ||
+           value_text(value_find_text(value_find(secret, "stringData"), key)).len;
+}
+
+// Where Secrets may not be read, nobody can say.
+static void kept_came(void *context, const struct store_reply *reply)
+{
+    struct call *call = context;
+    int status = reply->is_ok ? 200 : reply->error.status;
+    if (status != 200 && status != 403 && status != 404) {
+        call_answer_store(call, &reply->error);
+        return;
+    }
+    value_each (pointer, status != 403 ? call->kept.pointers : NULL)
+        if (!has_value(reply->tree, pointer->key))
+            body_faults_add(&call->faults, pointer->text.at, "%s", call->kept.fault);
+    if (call->faults.count)
+        call_answer_faults(call);
+    else
+        begin_writes(call);
+}
+
+void call_carry_out(struct call *call)
+{
+    call->write_at = 0;
+    if (!call->route.is_dry_run && call->write_count && !call_take_turn(call))
+        return;
+    if (value_count(call->kept.pointers))
+        engine_get_object(call_options(call)->engine, &call->kept.key, kept_came, call);
+    else
+        begin_writes(call);
 }

@@ -14,6 +14,7 @@
 #define PARENT_MISSING "Cannot perform requested operation. Parent resource not found"
 // For a name that is no text, so that the rest of the body can be checked, too.
 #define NAME_STAND_IN "unnamed"
+#define KUBECONFIG_MISSING "has no kubeconfig any more: send it as the part file"
 
 // An item, as the body wants it.
 struct item_change {
@@ -166,8 +167,6 @@ static void take_kubeconfig(struct item_change *change, const char *secret)
 {
     struct arena *arena = change->call->arena;
     AUTO_BUFFER coded = {0};
-    if (!change->body.kubeconfig.at)
-        return;
     base64_encode(&coded, change->body.kubeconfig.at, change->body.kubeconfig.len);
     value_put_text(arena, change->secrets, "kubeconfig",
                    arena_copy(arena, buffer_text(&coded).at, coded.len));
@@ -177,14 +176,39 @@ static void take_kubeconfig(struct item_change *change, const char *secret)
     value_put_text(arena, change->built.map, "kubeconfigSecret.key", "kubeconfig");
 }
 
+static bool has_own_kubeconfig(const struct item_change *change, const struct value *spec)
+{
+    const struct value *ref = value_find(spec, "kubeconfigSecret");
+    return text_is(value_text_at(ref, "name"), secret_name(change)) &&
+           text_equal(value_text_at(ref, "namespace"), secret_namespace(change));
+}
+
+static void keep_kubeconfig(const struct item_change *change, struct value *kept)
+{
+    const char *path = "kubeconfigSecret.key";
+    if (has_own_kubeconfig(change, change->place.map) &&
+        has_own_kubeconfig(change, change->built.map))
+        value_set(kept, value_text_at(change->built.map, path),
+                  value_make_text(change->call->arena, TEXT("/spec/kubeconfigSecret")));
+}
+
 static void take_secrets(struct item_change *change)
 {
-    struct arena *arena = change->call->arena;
+    struct call *call = change->call;
     const char *secret = secret_name(change);
-    change->secrets = value_make(arena, VALUE_MAP);
-    take_kubeconfig(change, secret);
-    body_secrets_take(arena, change->id, change->body.name, secret, change->built.map,
-                      change->place.map, change->secrets, &change->call->faults);
+    const struct body_secrets found = {value_make(call->arena, VALUE_MAP),
+                                       value_make(call->arena, VALUE_MAP)};
+    change->secrets = found.data;
+    if (change->body.kubeconfig.at)
+        take_kubeconfig(change, secret);
+    else
+        keep_kubeconfig(change, found.kept);
+    body_secrets_take(call->arena, change->id, change->body.name, secret, change->built.map,
+                      change->place.map, &found, &call->faults);
+    call->kept = (struct call_kept){
+        .key = {&secret_kind, secret_namespace(change), text_of(secret)},
+        .pointers = found.kept,
+        .fault = change->id == RESOURCE_CLUSTER ? KUBECONFIG_MISSING : SECRETS_NO_VALUE};
 }
 
 static struct value *secret_keys(const struct item_change *change, const struct value *tree)

@@ -144,12 +144,16 @@ static void secrets_leave_a_record_and_masks_stand_for_them(void **state)
 {
     struct body_faults faults = {.arena = arena};
     struct value *data = value_make(arena, VALUE_MAP);
+    struct value *kept = value_make(arena, VALUE_MAP);
+    const struct body_secrets found = {data, kept};
     struct value *map = json("{\"provider\":\"rfc2136\",\"external-dns-parameters\":{"
                              "\"rfc2136-tsig-secret\":\"czNjcmV0\",\"rfc2136-host\":\"h\"},"
                              "\"extraArgs\":[{\"name\":\"x-token\",\"value\":\"t0ken\"}]}");
     (void)state;
-    body_secrets_take(arena, RESOURCE_RECORD, TEXT("r"), "r-credentials", map, NULL, data, &faults);
+    body_secrets_take(arena, RESOURCE_RECORD, TEXT("r"), "r-credentials", map, NULL, &found,
+                      &faults);
     assert_int_equal(faults.count, 0);
+    assert_int_equal(kept->count, 0);
     expect_json(data, "{\"rfc2136-tsig-secret\":\"Y3pOamNtVjA=\",\"x-token\":\"dDBrZW4=\"}");
     expect_json(map,
                 "{\"provider\":\"rfc2136\",\"external-dns-parameters\":{\"rfc2136-host\":\"h\"}"
@@ -163,11 +167,13 @@ static void secrets_leave_a_record_and_masks_stand_for_them(void **state)
     expect_json(shown, "{\"provider\":\"rfc2136\",\"external-dns-parameters\":{\"rfc2136-host\":"
                        "\"h\",\"rfc2136-tsig-secret\":\"********\"},\"extraArgs\":[{\"name\":"
                        "\"x-token\",\"value\":\"********\"}]}");
-    struct value *none = value_make(arena, VALUE_MAP);
-    body_secrets_take(arena, RESOURCE_RECORD, TEXT("r"), "r-credentials", shown, map, none,
+    const struct body_secrets again = {value_make(arena, VALUE_MAP), kept};
+    body_secrets_take(arena, RESOURCE_RECORD, TEXT("r"), "r-credentials", shown, map, &again,
                       &faults);
     assert_int_equal(faults.count, 0);
-    assert_int_equal(none->count, 0);
+    assert_int_equal(again.data->count, 0);
+    expect_json(kept, "{\"rfc2136-tsig-secret\":\"/spec/external-dns-parameters/"
+                      "rfc2136-tsig-secret\",\"x-token\":\"/spec/extraArgs/0/value\"}");
     assert_true(value_equal(shown, map));
 }
 
@@ -186,8 +192,10 @@ static void a_secret_of_tsig_that_cannot_be_one_is_refused(void **state)
         struct value *map = json(
             arena_printf(arena, "{\"external-dns-parameters\":{\"rfc2136-tsig-secret\":\"%s\"}}",
                          rows[i].secret));
-        body_secrets_take(arena, RESOURCE_RECORD, TEXT("r"), "r-credentials", map, NULL,
-                          value_make(arena, VALUE_MAP), &faults);
+        const struct body_secrets found = {value_make(arena, VALUE_MAP),
+                                           value_make(arena, VALUE_MAP)};
+        body_secrets_take(arena, RESOURCE_RECORD, TEXT("r"), "r-credentials", map, NULL, &found,
+                          &faults);
         assert_int_equal(faults.count, rows[i].text != NULL);
         if (!rows[i].text)
             continue;

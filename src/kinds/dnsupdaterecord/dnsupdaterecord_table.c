@@ -21,8 +21,9 @@ static const char *const effects[] = {"", "NoSchedule", "PreferNoSchedule", "NoE
 static const char *const short_names[] = {"dur", NULL};
 static const char *const categories[] = {"signpost", NULL};
 static const char *const annotations[] = {"name", "pinned", "move", "abandon-records", NULL};
-static const char *const right_when[] = {"Accepted=True", "CredentialsReady=True", "Synced!=False",
-                                         "DeploymentAvailable=True", NULL};
+static const char *const right_when[] = {"Accepted=True",   "CredentialsReady=True",
+                                         "Synced!=False",   "DeploymentAvailable=True",
+                                         "Synced!=Unknown", NULL};
 
 // A value of several types has no type in the schema; of all of them `validate` judges the content.
 #define FIELD_OF_TEXT FIELD_TEXT

@@ -121,12 +121,12 @@ void events_add_manifest(struct events *events, const char *path, const char *re
 
 // ---- the file -----------------------------------------------------------------------------------
 
-static bool open_file(struct events *events)
+static bool open_file(struct events *events, struct error *err)
 {
     struct disk_stat found;
     if (events->file)
         return true;
-    events->file = disk_append_open(events->disk, events->path, 0644, NULL);
+    events->file = disk_append_open(events->disk, events->path, 0644, err);
     if (!events->file)
         return false;
     events->octets = disk_stat(events->path, &found, NULL) ? (size_t)found.size : 0;
@@ -147,24 +147,26 @@ static void rotate_file(struct events *events)
     disk_replace(events->disk, events->path, TEXT(""), 0644, false, NULL);
 }
 
-void events_write(struct events *events)
+bool events_write(struct events *events, struct error *err)
 {
     AUTO_BUFFER text = {0};
-    if (!events->count || !open_file(events))
-        return;
+    if (!events->count)
+        return true;
+    if (!open_file(events, err))
+        return false;
     for (size_t i = 0; i < events->count; i++)
         buffer_add_text(&text, events->lines[i].text);
     if (events->octets && events->octets + text.len > FILE_OCTETS_MAX) {
         rotate_file(events);
-        if (!open_file(events))
-            return;
+        if (!open_file(events, err))
+            return false;
     }
-    bool is_written = disk_append(events->disk, events->file, buffer_text(&text), NULL);
-    if (is_written) {
+    if (disk_append(events->disk, events->file, buffer_text(&text), err)) {
         events->octets += text.len;
         drop_lines(events);
-        return;
+        return true;
     }
     disk_append_close(events->disk, events->file);
     events->file = NULL;
+    return false;
 }

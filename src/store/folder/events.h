@@ -24,6 +24,7 @@ struct events {
     size_t capacity;
     size_t octets;    // of the file, as far as known
     uint64_t dropped; // since the start
+    bool is_failing;  // events_write() did the last time
 };
 
 void events_init(struct events *events, struct disk *disk, const char *path);
@@ -32,4 +33,5 @@ void events_add(struct events *events, const struct kube_event *event, int64_t n
 // Adds an Event about a manifest that defines no object; it names `path` in place of the object.
 void events_add_manifest(struct events *events, const char *path, const char *reason,
                          const char *text, int64_t now_ms);
-void events_write(struct events *events);
+// False: they stay in memory, and the next call tries again.
+bool events_write(struct events *events, struct error *err);

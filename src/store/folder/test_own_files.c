@@ -221,7 +221,7 @@ static void event_is_one_line_whatever_its_text(void **state)
     struct events events = {0};
     events_init(&events, disk_system(), place->path);
     events_add_manifest(&events, "web.yaml", "Invalid", "two\nlines\x1b[31m \"quoted\"", 0);
-    events_write(&events);
+    assert_true(events_write(&events, NULL));
     autofree char *text = read_path(place->path);
     assert_string_equal(text, "{\"eventTime\":\"1970-01-01T00:00:00.000Z\",\"type\":\"Warning\","
                               "\"reason\":\"Invalid\",\"manifest\":\"web.yaml\","
@@ -243,7 +243,7 @@ static void old_events_are_kept_once(void **state)
     for (int i = 0; i < 2500; i++) {
         events_add_manifest(&events, "web.yaml", "Invalid", note, i);
         if (i % 100 == 99)
-            events_write(&events);
+            assert_true(events_write(&events, NULL));
     }
     events_done(&events);
     assert_true(disk_stat(place->path, &found, NULL));

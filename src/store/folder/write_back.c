@@ -157,12 +157,23 @@ static void finish_moves(struct folder *folder)
     folder->move_count = kept;
 }
 
+// Once for each time that it begins: nothing else depends on them.
+static void write_events(struct folder *folder)
+{
+    struct error err;
+    bool was_failing = folder->events.is_failing;
+    folder->events.is_failing = !events_write(&folder->events, &err);
+    if (folder->events.is_failing && !was_failing)
+        log_line(folder->log, LOG_WARN, "Events cannot be written", LOG_TEXT("error", err.text),
+                 LOG_END);
+}
+
 static void write_all(struct folder *folder, bool is_forced)
 {
     int64_t next_ms;
     if (!folder->is_leading || !lead_look(folder))
         return;
-    events_write(&folder->events);
+    write_events(folder);
     if (write_all_due(folder, is_forced, &next_ms))
         degraded_clear(folder, DEGRADED_STATUS);
     finish_moves(folder);
