@@ -1096,6 +1096,31 @@ static void of_two_native_records_of_one_zone_one_has_the_name(void **state)
     assert_non_null(strstr(claimed(), "SET A shop example.org 198.51.100.7"));
 }
 
+// Both would be one claim, as what they are at the server is one name.
+static void
+a_native_name_that_goes_to_another_record_of_its_zone_goes_from_the_first_one_ahead(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    put_second_native("example.org");
+    site.outcome = RECEIPT_SETTLED;
+    reconcile_site("dig");
+    for (int i = 0; i < 2; i++) { // there and back
+        site.outcome = RECEIPT_WAITING;
+        put_cloud("", i ? LISTED : "{'one':'second'}");
+        reconcile_site("dig");
+        reconcile_site("dig");
+        assert_string_equal(claimed(), "REMOVE A shop example.org");
+        site.outcome = RECEIPT_SETTLED;
+        decide_site("dig");
+        reconcile_site("dig");
+        assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+        assert_string_equal(published(), "A 198.51.100.7 300");
+        assert_string_equal(text_of_name(0, "record"), i ? "public" : "second");
+    }
+}
+
 static void a_native_claim_waits_until_external_dns_has_ended(void **state)
 {
     (void)state;
@@ -1777,6 +1802,7 @@ int main(void)
         SITE(a_native_object_goes_behind_its_name),
         SITE(a_name_in_two_clusters_is_one_native_claim),
         SITE(of_two_native_records_of_one_zone_one_has_the_name),
+        SITE(a_native_name_that_goes_to_another_record_of_its_zone_goes_from_the_first_one_ahead),
         SITE(a_native_claim_waits_until_external_dns_has_ended),
         SITE(without_the_cloud_a_native_name_stays),
         SITE(a_dry_run_sends_no_native_name),
