@@ -155,6 +155,10 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
     }
     const struct published_name *before = find_before(report, name);
     name->state = state_of(report, endpoint, before);
+    if (name->state == NAME_REMOVING) { // what was said of it while it was wanted is no hindrance
+        name->reason = REASON_NONE;
+        name->message = NULL;
+    }
     if (set && record->record->is_native)
         report_native(report, endpoint, set, name);
     name->since_s = since_of(report, name, before);

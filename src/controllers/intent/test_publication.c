@@ -136,6 +136,18 @@ static void a_private_address_that_is_written_for_the_public_is_told(void **stat
     assert_string_equal(text_of_name(0, "reason"), "");
 }
 
+static void what_a_name_was_warned_of_does_not_hinder_its_end(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'dnsPublicAddress':'10.0.0.7'}", "");
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    decide_site("dig");
+    assert_true(text_is(value_text_at(site.decision.status, "state"), "Terminating"));
+    assert_null(value_at(site.decision.status, "names[0].reason", NULL));
+}
+
 static void an_alias_that_coredns_mistakes_is_told(void **state)
 {
     static const struct {
@@ -1744,6 +1756,7 @@ int main(void)
         SITE(the_first_source_that_has_an_address_counts),
         SITE(a_record_that_a_cluster_lists_has_its_local_addresses),
         SITE(addresses_and_host_names_together_are_told),
+        SITE(what_a_name_was_warned_of_does_not_hinder_its_end),
         SITE(an_alias_that_coredns_mistakes_is_told),
         SITE(a_private_address_that_is_written_for_the_public_is_told),
         SITE(a_target_that_cannot_be_is_told_and_the_others_are_published),
