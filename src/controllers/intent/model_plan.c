@@ -112,6 +112,13 @@ static bool is_awaited(const struct dnspublication_status *status, const char *s
     return false;
 }
 
+// Whoever carries the name out has done so, and the servers answer with something else.
+static bool is_answered_otherwise(const struct published_name *name)
+{
+    return (name->state == NAME_READ || name->state == NAME_SYNCED) &&
+           (name->reason == REASON_MISMATCH || name->reason == REASON_OWNER_MISMATCH);
+}
+
 // A name that is written, or goes, and of which the server or our backend says why no more comes of
 // it; or that the servers answer with something else. What the guard holds waits for people.
 static bool is_failing(const struct published_name *name)
@@ -122,9 +129,8 @@ static bool is_failing(const struct published_name *name)
     for (size_t i = 0; i < COUNT_OF(warnings); i++)
         if (name->reason == warnings[i])
             return false;
-    if (name->state == NAME_READ || name->state == NAME_SYNCED)
-        return name->reason == REASON_MISMATCH || name->reason == REASON_OWNER_MISMATCH;
-    return (name->state == NAME_WRITTEN || name->state == NAME_REMOVING) && name->reason;
+    return is_answered_otherwise(name) ||
+           ((name->state == NAME_WRITTEN || name->state == NAME_REMOVING) && name->reason);
 }
 
 static void find_failure(const struct dnspublication_status *status, const char *shown,
@@ -138,8 +144,7 @@ static void find_failure(const struct dnspublication_status *status, const char 
         buffer_printf(&text, "%.*s: %s", TEXT_ARGS(name->name),
                       name->message ? name->message : reason_name(name->reason));
         used->failure = buffer_steal(&text);
-        used->failure_reason =
-            name->reason == REASON_OWNER_MISMATCH ? REASON_OWNER_MISMATCH : REASON_SYNC_FAILING;
+        used->failure_reason = is_answered_otherwise(name) ? name->reason : REASON_SYNC_FAILING;
     }
 }
 

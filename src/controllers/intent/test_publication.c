@@ -730,6 +730,18 @@ static void a_zone_that_external_dns_cannot_list_proves_nothing(void **state)
     assert_string_equal(drained(), "True/Drained");
 }
 
+static void what_the_servers_answer_for_other_names_hinders_no_proof(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("False", "Mismatch"));
+    for (int i = 1; i <= 2; i++) {
+        set_record_status(AVAILABLE("True", "Available") SYNCED("False", "Mismatch"),
+                          BEGAN_S + 60 * i);
+        reconcile_site("dig");
+    }
+    assert_string_equal(drained(), "True/Drained");
+}
+
 static void a_publication_that_is_deleted_says_which_names_stay(void **state)
 {
     (void)state;
@@ -1783,6 +1795,7 @@ int main(void)
         SITE(a_policy_that_removes_nothing_ends_at_once_and_is_told),
         SITE(what_external_dns_cannot_list_stays_and_is_told),
         SITE(a_zone_that_external_dns_cannot_list_proves_nothing),
+        SITE(what_the_servers_answer_for_other_names_hinders_no_proof),
         SITE(a_publication_that_is_deleted_says_which_names_stay),
         SITE(a_dry_run_that_comes_later_removes_nothing_and_says_so),
         SITE(a_record_that_is_gone_takes_along_whoever_would_remove_names),
