@@ -120,12 +120,13 @@ static bool is_answered_otherwise(const struct published_name *name)
 }
 
 // A name that is written, or goes, and of which the server or our backend says why no more comes of
-// it; or that the servers answer with something else. What the guard holds waits for people.
+// it; or that the servers answer with something else. What the guard holds waits for
+// people, and what we may not write is no fault of whoever carries names out.
 static bool is_failing(const struct published_name *name)
 {
-    static const enum reason warnings[] = {REASON_MIXED_TARGETS, REASON_PRIVATE_TARGET,
-                                           REASON_ALIAS_WITH_TEXT, REASON_INVALID_TARGET,
-                                           REASON_HELD};
+    static const enum reason warnings[] = {
+        REASON_MIXED_TARGETS,  REASON_PRIVATE_TARGET, REASON_ALIAS_WITH_TEXT,
+        REASON_INVALID_TARGET, REASON_HELD,           REASON_FORBIDDEN};
     for (size_t i = 0; i < COUNT_OF(warnings); i++)
         if (name->reason == warnings[i])
             return false;
