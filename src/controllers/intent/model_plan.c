@@ -112,19 +112,26 @@ static bool is_awaited(const struct dnspublication_status *status, const char *s
     return false;
 }
 
+// Whoever carries the name out has done so, and the servers answer with something else.
+static bool is_answered_otherwise(const struct published_name *name)
+{
+    return (name->state == NAME_READ || name->state == NAME_SYNCED) &&
+           (name->reason == REASON_MISMATCH || name->reason == REASON_OWNER_MISMATCH);
+}
+
 // A name that is written, or goes, and of which the server or our backend says why no more comes of
-// it; or that the servers answer with something else. What the guard holds waits for people.
+// it; or that the servers answer with something else. What the guard holds waits for
+// people, and what we may not write is no fault of whoever carries names out.
 static bool is_failing(const struct published_name *name)
 {
-    static const enum reason warnings[] = {REASON_MIXED_TARGETS, REASON_PRIVATE_TARGET,
-                                           REASON_ALIAS_WITH_TEXT, REASON_INVALID_TARGET,
-                                           REASON_HELD};
+    static const enum reason warnings[] = {
+        REASON_MIXED_TARGETS,  REASON_PRIVATE_TARGET, REASON_ALIAS_WITH_TEXT,
+        REASON_INVALID_TARGET, REASON_HELD,           REASON_FORBIDDEN};
     for (size_t i = 0; i < COUNT_OF(warnings); i++)
         if (name->reason == warnings[i])
             return false;
-    if (name->state == NAME_READ || name->state == NAME_SYNCED)
-        return name->reason == REASON_MISMATCH || name->reason == REASON_OWNER_MISMATCH;
-    return (name->state == NAME_WRITTEN || name->state == NAME_REMOVING) && name->reason;
+    return is_answered_otherwise(name) ||
+           ((name->state == NAME_WRITTEN || name->state == NAME_REMOVING) && name->reason);
 }
 
 static void find_failure(const struct dnspublication_status *status, const char *shown,
@@ -138,8 +145,7 @@ static void find_failure(const struct dnspublication_status *status, const char 
         buffer_printf(&text, "%.*s: %s", TEXT_ARGS(name->name),
                       name->message ? name->message : reason_name(name->reason));
         used->failure = buffer_steal(&text);
-        used->failure_reason =
-            name->reason == REASON_OWNER_MISMATCH ? REASON_OWNER_MISMATCH : REASON_SYNC_FAILING;
+        used->failure_reason = is_answered_otherwise(name) ? name->reason : REASON_SYNC_FAILING;
     }
 }
 

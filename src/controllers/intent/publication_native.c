@@ -182,6 +182,24 @@ static bool is_asked_for(const struct publication_reconcile *reconcile,
            (moving && moving->status == CONDITION_TRUE) || has_successor(reconcile, native);
 }
 
+// Does another record of the same zone still have to give the set up? The two would be one claim.
+static bool is_left_by_twin(const struct publication_reconcile *reconcile,
+                            const struct native_claim *native, const char *registry)
+{
+    struct text zone;
+    const struct endpoint set = {.dns_name = native->name, .type = native->type};
+    for (size_t i = 0; native->is_wanted && i < reconcile->record_count + reconcile->ended_count;
+         i++) {
+        const struct publication_record *record = &reconcile->records[i];
+        const struct native_claim *other = publication_native_of(reconcile, record, &set);
+        if (other && !other->is_wanted && other->is_standing && !keeps_names(record) &&
+            zone_of(reconcile->arena, other, &zone) != NATIVE_ZONES_MAX &&
+            !strcmp(native_registry(reconcile->arena, record->spec, zone), registry))
+            return true;
+    }
+    return false;
+}
+
 static void claim_native(struct publication_reconcile *reconcile, struct native_claim *native)
 {
     enum record_type type;
@@ -200,6 +218,8 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     const char *registry = native_registry(reconcile->arena, record->spec, zone);
     struct text spec = object_spec(record->object);
     uint32_t min_ttl_s = native_min_ttl_s(record->spec);
+    if (is_left_by_twin(reconcile, native, registry))
+        return;
     native->receipt = snapshot_receipt(reconcile->in, registry, type, zone, subdomain);
     *decision_add_claim(reconcile->out, reconcile->arena) = (struct claim_want){
         .backend = native_backend_name(reconcile->arena, record->written.namespace_,

@@ -60,7 +60,8 @@ static bool is_synced(const struct intent_endpoint *endpoint, const struct publi
 {
     const struct condition *synced =
         conditions_find(&endpoint->record->status->conditions, "Synced");
-    if (!before || !synced || synced->status != CONDITION_TRUE)
+    if (!before || !synced ||
+        (synced->status != CONDITION_TRUE && synced->reason != REASON_MISMATCH))
         return false;
     return before->state == NAME_SYNCED ||
            (before->state == NAME_READ && endpoint->record->status->last_sync_s > before->since_s);
@@ -155,6 +156,10 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
     }
     const struct published_name *before = find_before(report, name);
     name->state = state_of(report, endpoint, before);
+    if (name->state == NAME_REMOVING) { // what was said of it while it was wanted is no hindrance
+        name->reason = REASON_NONE;
+        name->message = NULL;
+    }
     if (set && record->record->is_native)
         report_native(report, endpoint, set, name);
     name->since_s = since_of(report, name, before);

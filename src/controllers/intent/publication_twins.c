@@ -56,10 +56,10 @@ static struct text zone_of(struct arena *arena, const struct intent_endpoint *en
 static bool is_in_way(struct arena *arena, const struct intent_endpoint *first,
                       const struct intent_endpoint *other)
 {
+    if (!first->set_count || !has_common_server(arena, first->record, other->record))
+        return false;
     struct text zone = zone_of(arena, other);
-    return first->set_count && text_equal(first->service->name, other->service->name) &&
-           has_common_server(arena, first->record, other->record) && zone.len &&
-           text_equal(zone_of(arena, first), zone);
+    return zone.len && text_equal(zone_of(arena, first), zone);
 }
 
 static void yield_to(struct publication_reconcile *reconcile, const struct intent_endpoint *first,

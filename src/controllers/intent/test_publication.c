@@ -136,6 +136,18 @@ static void a_private_address_that_is_written_for_the_public_is_told(void **stat
     assert_string_equal(text_of_name(0, "reason"), "");
 }
 
+static void what_a_name_was_warned_of_does_not_hinder_its_end(void **state)
+{
+    (void)state;
+    put_usual();
+    put_cluster("{'dnsPublicAddress':'10.0.0.7'}", "");
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    decide_site("dig");
+    assert_true(text_is(value_text_at(site.decision.status, "state"), "Terminating"));
+    assert_null(value_at(site.decision.status, "names[0].reason", NULL));
+}
+
 static void an_alias_that_coredns_mistakes_is_told(void **state)
 {
     static const struct {
@@ -718,6 +730,18 @@ static void a_zone_that_external_dns_cannot_list_proves_nothing(void **state)
     assert_string_equal(drained(), "True/Drained");
 }
 
+static void what_the_servers_answer_for_other_names_hinders_no_proof(void **state)
+{
+    (void)state;
+    publish_and_terminate(AVAILABLE("True", "Available") SYNCED("False", "Mismatch"));
+    for (int i = 1; i <= 2; i++) {
+        set_record_status(AVAILABLE("True", "Available") SYNCED("False", "Mismatch"),
+                          BEGAN_S + 60 * i);
+        reconcile_site("dig");
+    }
+    assert_string_equal(drained(), "True/Drained");
+}
+
 static void a_publication_that_is_deleted_says_which_names_stay(void **state)
 {
     (void)state;
@@ -1094,6 +1118,31 @@ static void of_two_native_records_of_one_zone_one_has_the_name(void **state)
     reconcile_site("dig");
     assert_non_null(strstr(claimed(), "SET A @ shop.example.org 10.0.0.1"));
     assert_non_null(strstr(claimed(), "SET A shop example.org 198.51.100.7"));
+}
+
+// Both would be one claim, as what they are at the server is one name.
+static void
+a_native_name_that_goes_to_another_record_of_its_zone_goes_from_the_first_one_ahead(void **state)
+{
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    put_second_native("example.org");
+    site.outcome = RECEIPT_SETTLED;
+    reconcile_site("dig");
+    for (int i = 0; i < 2; i++) { // there and back
+        site.outcome = RECEIPT_WAITING;
+        put_cloud("", i ? LISTED : "{'one':'second'}");
+        reconcile_site("dig");
+        reconcile_site("dig");
+        assert_string_equal(claimed(), "REMOVE A shop example.org");
+        site.outcome = RECEIPT_SETTLED;
+        decide_site("dig");
+        reconcile_site("dig");
+        assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+        assert_string_equal(published(), "A 198.51.100.7 300");
+        assert_string_equal(text_of_name(0, "record"), i ? "public" : "second");
+    }
 }
 
 static void a_native_claim_waits_until_external_dns_has_ended(void **state)
@@ -1719,6 +1768,7 @@ int main(void)
         SITE(the_first_source_that_has_an_address_counts),
         SITE(a_record_that_a_cluster_lists_has_its_local_addresses),
         SITE(addresses_and_host_names_together_are_told),
+        SITE(what_a_name_was_warned_of_does_not_hinder_its_end),
         SITE(an_alias_that_coredns_mistakes_is_told),
         SITE(a_private_address_that_is_written_for_the_public_is_told),
         SITE(a_target_that_cannot_be_is_told_and_the_others_are_published),
@@ -1745,6 +1795,7 @@ int main(void)
         SITE(a_policy_that_removes_nothing_ends_at_once_and_is_told),
         SITE(what_external_dns_cannot_list_stays_and_is_told),
         SITE(a_zone_that_external_dns_cannot_list_proves_nothing),
+        SITE(what_the_servers_answer_for_other_names_hinders_no_proof),
         SITE(a_publication_that_is_deleted_says_which_names_stay),
         SITE(a_dry_run_that_comes_later_removes_nothing_and_says_so),
         SITE(a_record_that_is_gone_takes_along_whoever_would_remove_names),
@@ -1777,6 +1828,7 @@ int main(void)
         SITE(a_native_object_goes_behind_its_name),
         SITE(a_name_in_two_clusters_is_one_native_claim),
         SITE(of_two_native_records_of_one_zone_one_has_the_name),
+        SITE(a_native_name_that_goes_to_another_record_of_its_zone_goes_from_the_first_one_ahead),
         SITE(a_native_claim_waits_until_external_dns_has_ended),
         SITE(without_the_cloud_a_native_name_stays),
         SITE(a_dry_run_sends_no_native_name),

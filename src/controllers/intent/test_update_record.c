@@ -1139,8 +1139,10 @@ static void what_external_dns_says_becomes_a_condition(void **state)
         {"{'sourceEndpoints':1}", "", "False/SyncFailing", ""},
         {METRICS("1767090000", ""), "", "False/SyncFailing", ""},
         {"{'lastSync':1767096000,'sourceEndpoints':1,'softErrors':2}", "", "False/SyncFailing", ""},
+        {"{'lastSync':1767096000,'sourceEndpoints':0,'registryEndpoints':2,'invalidEndpoints':1}",
+         "", "False/InvalidEndpoints", ""},
         {"{'lastSync':1767096000,'sourceEndpoints':0,'invalidEndpoints':1}", "",
-         "False/InvalidEndpoints", ""},
+         "False/SyncFailing", "external-dns can't list the zone"},
         {METRICS("1767096000",
                  ",'ownerMismatches':1,'mismatches':[{'domain':'example.org','owner':'them'}]"),
          "", "False/OwnerMismatch", "records in example.org belong to them"},
@@ -1164,12 +1166,14 @@ static void what_external_dns_says_becomes_a_condition(void **state)
 static void what_external_dns_leaves_alone_is_told_of_its_record(void **state)
 {
     static const struct {
+        const char *state;
         const char *reason;
         const char *synced;
     } rows[] = {
-        {"OwnerMismatch", "False/OwnerMismatch"},
-        {"Mismatch", "False/SyncFailing"},
-        {"NotAnswered", "True/Synced"},
+        {"Synced", "OwnerMismatch", "False/OwnerMismatch"},
+        {"Synced", "Mismatch", "False/Mismatch"},
+        {"Synced", "NotAnswered", "True/Synced"},
+        {"Written", "Forbidden", "True/Synced"}, // to us, which external-dns has no part in
     };
     (void)state;
     use_record(PLAIN, "");
@@ -1178,12 +1182,48 @@ static void what_external_dns_leaves_alone_is_told_of_its_record(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct value *status = value_find(get_at_site(&dnspublication_kind, "dig")->tree, "status");
         struct value *name = value_find(status, "names")->first;
-        value_put_text(arena, name, "state", "Synced");
+        value_put_text(arena, name, "state", rows[i].state);
         value_put_text(arena, name, "reason", rows[i].reason);
         value_put_text(arena, name, "message", "192.0.2.53:53 answers 192.0.2.9");
         store_tree(get_at_site(&dnspublication_kind, "dig"));
         reconcile_record();
         assert_condition("Synced", rows[i].synced);
+    }
+}
+
+static void read_endpoints(void)
+{
+    size_t count;
+    const struct object **found = list_endpoints(&count);
+    for (size_t i = 0; i < count; i++) {
+        struct text name = object_name(found[i]);
+        struct site_object *endpoint =
+            get_at_site(&dnsendpoint_kind, arena_copy(arena, name.at, name.len));
+        value_put_int(arena, endpoint->tree, "status.observedGeneration",
+                      value_int_at(endpoint->tree, "metadata.generation", 0));
+        store_tree(endpoint);
+    }
+}
+
+// The name is written all the same, and those beside it are as well.
+static void a_name_that_servers_answer_otherwise_is_told_as_long_as_they_do(void **state)
+{
+    (void)state;
+    use_record(PLAIN, ",'verify':{'servers':['192.0.2.1'],'timeoutSeconds':60}");
+    run_pod(true, NULL);
+    site.answer = "{'rcode':'NOERROR','authoritative':true,'values':['203.0.113.9']}";
+    for (int i = 0; i < 24; i++, site.now_ms += 15000) {
+        read_endpoints();
+        answer_metrics(arena_printf(arena, METRICS("%lld", ""),
+                                    (long long)((site.now_ms + 30000) / 60000 * 60 - 30)));
+        reconcile_site("dig");
+        reconcile_record();
+        const struct value *name = value_find(status_of("dig"), "names")->first;
+        if (i < 10)
+            continue;
+        assert_true(text_is(value_text_at(name, "state"), "Synced"));
+        assert_true(text_is(value_text_at(name, "reason"), "Mismatch"));
+        assert_condition("Synced", "False/Mismatch");
     }
 }
 
@@ -1194,12 +1234,7 @@ static void it_is_asked_rarely_when_all_is_well(void **state)
     run_pod(true, NULL);
     reconcile_record();
     assert_int_equal(runtime.good_for_ms, 15000);
-    struct text name = object_name(list_endpoints(&(size_t){0})[0]);
-    struct site_object *endpoint =
-        get_at_site(&dnsendpoint_kind, arena_copy(arena, name.at, name.len));
-    value_put_int(arena, endpoint->tree, "status.observedGeneration",
-                  value_int_at(endpoint->tree, "metadata.generation", 0));
-    store_tree(endpoint);
+    read_endpoints();
     site.now_ms += 3600000;
     reconcile_site("dig"); // external-dns has read the name
     answer_metrics(arena_printf(arena, METRICS("%d", ""), BEGAN_S + 3600));
@@ -1256,6 +1291,7 @@ int main(void)
         STORY(what_external_dns_says_becomes_a_condition),
         STORY(what_external_dns_leaves_alone_is_told_of_its_record),
         STORY(it_is_asked_rarely_when_all_is_well),
+        STORY(a_name_that_servers_answer_otherwise_is_told_as_long_as_they_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -311,6 +311,11 @@ struct condition update_record_synced(const struct update_record_reconcile *reco
     const struct answer_view *answer = reconcile->sync.answer;
     if (!answer || !answer->is_ok)
         return explain_silence(reconcile);
+    if (value_int_at(answer->value, "lastSync", 0) && lists_nothing(reconcile))
+        return make_condition(CONDITION_FALSE, REASON_SYNC_FAILING,
+                              "external-dns can't list the zone, so it removes nothing: let the "
+                              "name server transfer it (AXFR) to the TSIG key of the record, and "
+                              "see its log");
     if (value_int_at(answer->value, "invalidEndpoints", 0))
         return make_condition(CONDITION_FALSE, REASON_INVALID_ENDPOINTS,
                               "external-dns has dropped names as invalid: its log names them");
@@ -320,11 +325,6 @@ struct condition update_record_synced(const struct update_record_reconcile *reco
         return make_condition(CONDITION_FALSE, REASON_SYNC_FAILING,
                               "external-dns does not reach its provider, or is refused there: its "
                               "log says why");
-    if (value_int_at(answer->value, "lastSync", 0) && lists_nothing(reconcile))
-        return make_condition(CONDITION_FALSE, REASON_SYNC_FAILING,
-                              "external-dns can't list the zone, so it removes nothing: let the "
-                              "name server transfer it (AXFR) to the TSIG key of the record, and "
-                              "see its log");
     if (is_lagging(reconcile))
         return make_condition(CONDITION_FALSE, REASON_SOURCE_LAGGING,
                               "external-dns has not read all names yet");

@@ -250,11 +250,15 @@ static void drive_release(struct lease *lease)
         lease_send(lease, lease->election.is_certain ? ERRAND_RELEASE : ERRAND_READ);
 }
 
-// While the Lease names us, nobody else has led since our last write.
+// While the Lease names us, nobody else has led since our last write. Later on, somebody may have
+// led and let go of it unseen.
 static bool may_try(struct lease *lease)
 {
-    bool may = lease->election.is_held || !lease->sink.may_take ||
-               lease->sink.may_take(lease->sink.context, lease->election.rival_until_ms);
+    const struct election *election = &lease->election;
+    int64_t free_ms =
+        election->rival_until_ms > election->held_ms ? election->rival_until_ms : election->held_ms;
+    bool may = election->is_held || !lease->sink.may_take ||
+               lease->sink.may_take(lease->sink.context, free_ms);
     lease->held_back = may ? 0 : lease->held_back + 1;
     if (lease->held_back == 2)
         log_lease(lease, LOG_INFO, "the lease is not taken until all watches are up again",

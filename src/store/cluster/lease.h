@@ -40,8 +40,9 @@ struct lease_sink {
     // (true). If it cannot be known, or is another one by now, err says so and no call follows.
     void (*owner)(void *context, const char *owner_id, const struct error *err);
     // May a lease be taken that this process does not hold? `free_ms` is since when no other holds
-    // it, by the loop's monotonic clock; 0: no other was seen. Asked before each try; after the
-    // first "no" the next try is 250 ms later, then a retry period. NULL: always.
+    // it, or when this process last wrote it, whichever is later, by the loop's monotonic clock; 0:
+    // it never did, and no other was seen. Asked before each try; after the first "no" the next try
+    // is 250 ms later, then a retry period. NULL: always.
     bool (*may_take)(void *context, int64_t free_ms);
     void *context;
 };

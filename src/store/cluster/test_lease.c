@@ -566,6 +566,24 @@ static void who_may_take_the_lease_is_asked_with_the_time_since_when_it_is_free(
     assert_in_range(bench->a.free_ms, end_ms, end_ms + 10);
 }
 
+static void who_did_not_see_the_other_lead_is_asked_with_the_time_when_it_led_last(void **state)
+{
+    struct bench *bench = *state;
+    process_start(&bench->a, &bench->server, "a_1", NULL);
+    pass(bench, 10000);
+    int64_t stopped_ms = loop_mono_ms(bench->server.loop);
+    process_stop(&bench->a);
+    process_start(&bench->b, &bench->server, "b_1", NULL);
+    pass(bench, 30000);
+    assert_true(bench->b.is_leading);
+    lease_release(bench->b.lease, on_released, &bench->b);
+    pass(bench, 10);
+    process_go_on(&bench->a);
+    pass(bench, 5000);
+    assert_true(bench->a.is_leading);
+    assert_in_range(bench->a.free_ms, stopped_ms - 2000, stopped_ms);
+}
+
 static void who_may_not_take_the_lease_is_asked_again_soon(void **state)
 {
     struct bench *bench = *state;
@@ -1212,6 +1230,7 @@ int main(void)
         UNIT(the_second_stands_by_and_names_the_first),
         UNIT(a_release_is_taken_over_at_once),
         UNIT(who_may_take_the_lease_is_asked_with_the_time_since_when_it_is_free),
+        UNIT(who_did_not_see_the_other_lead_is_asked_with_the_time_when_it_led_last),
         UNIT(who_may_not_take_the_lease_is_asked_again_soon),
         UNIT(who_may_not_take_the_lease_waits_and_takes_it_later),
         UNIT(who_did_not_lose_the_lease_renews_it_though_it_may_not_take_one),
