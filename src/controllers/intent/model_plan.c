@@ -120,8 +120,8 @@ static bool is_answered_otherwise(const struct published_name *name)
 }
 
 // A name that is written, or goes, and of which the server or our backend says why no more comes of
-// it; or that the servers answer with something else. What the guard holds waits for
-// people, and what we may not write is no fault of whoever carries names out.
+// it; or that the servers answer with something else. What the guard holds waits for people, and
+// what we may not write is no fault of whoever carries names out.
 static bool is_failing(const struct published_name *name)
 {
     static const enum reason warnings[] = {

@@ -61,7 +61,8 @@ static bool is_synced(const struct intent_endpoint *endpoint, const struct publi
     const struct condition *synced =
         conditions_find(&endpoint->record->status->conditions, "Synced");
     if (!before || !synced ||
-        (synced->status != CONDITION_TRUE && synced->reason != REASON_MISMATCH))
+        (synced->status != CONDITION_TRUE && synced->reason != REASON_MISMATCH &&
+         synced->reason != REASON_OWNER_MISMATCH)) // that is about some name, maybe another
         return false;
     return before->state == NAME_SYNCED ||
            (before->state == NAME_READ && endpoint->record->status->last_sync_s > before->since_s);

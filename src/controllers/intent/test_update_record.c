@@ -1206,12 +1206,12 @@ static void read_endpoints(void)
 }
 
 // The name is written all the same, and those beside it are as well.
-static void a_name_that_servers_answer_otherwise_is_told_as_long_as_they_do(void **state)
+static void run_beside_answer(const char *text_answer, const char *reason)
 {
-    (void)state;
     use_record(PLAIN, ",'verify':{'servers':['192.0.2.1'],'timeoutSeconds':60}");
     run_pod(true, NULL);
     site.answer = "{'rcode':'NOERROR','authoritative':true,'values':['203.0.113.9']}";
+    site.text_answer = text_answer;
     for (int i = 0; i < 24; i++, site.now_ms += 15000) {
         read_endpoints();
         answer_metrics(arena_printf(arena, METRICS("%lld", ""),
@@ -1222,9 +1222,23 @@ static void a_name_that_servers_answer_otherwise_is_told_as_long_as_they_do(void
         if (i < 10)
             continue;
         assert_true(text_is(value_text_at(name, "state"), "Synced"));
-        assert_true(text_is(value_text_at(name, "reason"), "Mismatch"));
-        assert_condition("Synced", "False/Mismatch");
+        assert_true(text_is(value_text_at(name, "reason"), reason));
+        assert_condition("Synced", arena_printf(arena, "False/%s", reason));
     }
+}
+
+static void a_name_that_servers_answer_otherwise_is_told_as_long_as_they_do(void **state)
+{
+    (void)state;
+    run_beside_answer(NULL, "Mismatch");
+}
+
+static void a_name_that_is_another_owners_is_told_as_long_as_it_is(void **state)
+{
+    (void)state;
+    run_beside_answer("{'rcode':'NOERROR','authoritative':true,'values':["
+                      "'heritage=external-dns,external-dns/owner=them']}",
+                      "OwnerMismatch");
 }
 
 static void it_is_asked_rarely_when_all_is_well(void **state)
@@ -1292,6 +1306,7 @@ int main(void)
         STORY(what_external_dns_leaves_alone_is_told_of_its_record),
         STORY(it_is_asked_rarely_when_all_is_well),
         STORY(a_name_that_servers_answer_otherwise_is_told_as_long_as_they_do),
+        STORY(a_name_that_is_another_owners_is_told_as_long_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -312,10 +312,10 @@ struct condition update_record_synced(const struct update_record_reconcile *reco
     if (!answer || !answer->is_ok)
         return explain_silence(reconcile);
     if (value_int_at(answer->value, "lastSync", 0) && lists_nothing(reconcile))
-        return make_condition(CONDITION_FALSE, REASON_SYNC_FAILING,
-                              "external-dns can't list the zone, so it removes nothing: let the "
-                              "name server transfer it (AXFR) to the TSIG key of the record, and "
-                              "see its log");
+        return make_condition(
+            CONDITION_FALSE, REASON_SYNC_FAILING,
+            "external-dns can't list the zone, so it removes nothing: let the "
+            "name server transfer it (AXFR) to external-dns, whose log says more");
     if (value_int_at(answer->value, "invalidEndpoints", 0))
         return make_condition(CONDITION_FALSE, REASON_INVALID_ENDPOINTS,
                               "external-dns has dropped names as invalid: its log names them");
