@@ -37,10 +37,14 @@ class Own(Guarded):
 
 
 @pytest.fixture
-def own(programs, tmp_path):
+def own_server(programs, tmp_path):
     (tmp_path / "knot").mkdir()
-    server = harness.NAME_SERVERS["knot"](programs, tmp_path / "knot").start()
-    return Own(programs, tmp_path, server)
+    return harness.NAME_SERVERS["knot"](programs, tmp_path / "knot").start()
+
+
+@pytest.fixture
+def own(own_server, programs, tmp_path):
+    return Own(programs, tmp_path, own_server)
 
 
 @pytest.fixture

@@ -466,19 +466,21 @@ static void check_holder(const struct endpoint_context *context, struct intent_e
 {
     struct arena *arena = context->reader->arena;
     int64_t ttl_s = endpoint->record->ttl_s;
+    const struct record_name name = {endpoint->record->object, endpoint->record->record,
+                                     endpoint->service->name};
     const struct object *holder =
-        intent_model_holder(context->reader->model, context->publication, endpoint->record->object,
-                            endpoint->service->name, &ttl_s);
+        intent_model_holder(context->reader, context->publication, &name, &ttl_s);
     for (size_t i = 0; i < endpoint->set_count; i++)
         endpoint->sets[i].ttl_s = ttl_s;
     if (holder)
         endpoint_give_up(
             endpoint, NAME_CONFLICT, REASON_NAME_CONFLICT,
             arena_printf(arena,
-                         "DNSPublication %.*s/%.*s has the name in DNSUpdateRecord %s; it is "
+                         "DNSPublication %.*s/%.*s has the name in DNSUpdateRecord %s%s; it is "
                          "taken over when that one goes",
                          TEXT_ARGS(object_namespace(holder)), TEXT_ARGS(object_name(holder)),
-                         endpoint->record->shown));
+                         endpoint->record->shown,
+                         endpoint->record->record->is_native ? ", or another of its zone" : ""));
 }
 
 static void explain_doubted_target(struct intent_endpoint *endpoint)

@@ -48,20 +48,26 @@ struct text model_namespace(struct model_reader *reader, struct text project);
 
 // ---- names --------------------------------------------------------------------------------------
 
+// A name in a DNS update record.
+struct update_record;
+struct record_name {
+    const struct object *object;
+    const struct update_record *record;
+    struct text name;
+};
 // Who stands in the way of a publication that wants a name in a record: another one that is older,
 // or that still publishes it. NULL: nobody. `ttl_s` goes to *ttl_s where an older publication of
 // the same share group has the name, too; otherwise that stays as it is.
-const struct object *intent_model_holder(const struct intent_model *model,
+const struct object *intent_model_holder(const struct model_reader *reader,
                                          const struct object *publication,
-                                         const struct object *record, struct text name,
-                                         int64_t *ttl_s);
+                                         const struct record_name *name, int64_t *ttl_s);
 // The DNSPublication of that name; NULL: there is none.
 const struct object *intent_model_find_publication(const struct intent_model *model,
                                                    struct text namespace_, struct text name);
 
 // Does another publication have the name in the record, and does not let it go?
-bool intent_model_is_taken(const struct intent_model *model, const struct object *publication,
-                           const struct object *record, struct text name);
+bool intent_model_is_taken(const struct model_reader *reader, const struct object *publication,
+                           const struct record_name *name);
 
 // ---- records ------------------------------------------------------------------------------------
 

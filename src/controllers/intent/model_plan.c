@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "controllers/intent/model_private.h"
+#include "controllers/intent/native.h"
 
 // What one publication wants, and what that stands on.
 
@@ -11,12 +12,21 @@ int model_compare_hashes(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-uint64_t model_name_key(const struct object *record, struct text name)
+uint64_t model_name_key(struct arena *arena, const struct record_name *name)
 {
+    struct native_zones zones = {.count = 0};
     struct content_hash hash = content_hash_new();
-    content_hash_add_text(&hash, object_namespace(record));
-    content_hash_add_text(&hash, object_name(record));
-    content_hash_add_text(&hash, name);
+    if (name->record->is_native)
+        native_zones_of(arena, name->record, &zones);
+    size_t at = native_zone_of_name(&zones, name->name);
+    if (at < NATIVE_ZONES_MAX) {
+        const char *registry = native_registry(arena, name->record, zones.items[at]);
+        content_hash_add_text(&hash, text_of(registry));
+    } else {
+        content_hash_add_text(&hash, object_namespace(name->object));
+        content_hash_add_text(&hash, object_name(name->object));
+    }
+    content_hash_add_text(&hash, name->name);
     return content_hash_end(&hash).words[0];
 }
 
@@ -154,8 +164,8 @@ static size_t count_names(const struct resolved *resolved)
     return resolved->service_count * resolved->record_count;
 }
 
-static void plan_names(struct plan *plan, uint32_t id, const struct resolved *resolved,
-                       const struct resolved_record *record)
+static void plan_names(struct plan *plan, uint32_t id, struct arena *arena,
+                       const struct resolved *resolved, const struct resolved_record *record)
 {
     struct used_record *used = use_record(plan, record->object);
     for (size_t i = 0; i < resolved->service_count; i++) {
@@ -163,8 +173,9 @@ static void plan_names(struct plan *plan, uint32_t id, const struct resolved *re
         if (!resolved_is_published(resolved, service, record))
             continue;
         used->names++;
-        plan->names[plan->name_count++] = (struct wanted_name){
-            model_name_key(record->object, service->name), id, (int32_t)record->ttl_s};
+        const struct record_name name = {record->object, record->record, service->name};
+        plan->names[plan->name_count++] =
+            (struct wanted_name){model_name_key(arena, &name), id, (int32_t)record->ttl_s};
     }
 }
 
@@ -200,7 +211,7 @@ void model_plan_make(struct intent_model *model, uint32_t id, struct arena *aren
             continue;
         use_record(plan, record->object)->is_listed = true;
         if (is_wanted || is_written(&status, record->object))
-            plan_names(plan, id, &resolved, record);
+            plan_names(plan, id, arena, &resolved, record);
         struct used_record *used = use_record(plan, record->object);
         used->is_awaited |= is_awaited(&status, record->shown);
         find_failure(&status, record->shown, used);

@@ -96,8 +96,9 @@ void keyed_done(struct keyed_objects *objects);
 // For qsort(): hashes, and names by key.
 int model_compare_hashes(const void *a, const void *b);
 int model_compare_wanted(const void *a, const void *b);
-// A name in a record.
-uint64_t model_name_key(const struct object *record, struct text name);
+// A name in a record, or, if that is native, in the zone of its server: whichever the record, it is
+// there once.
+uint64_t model_name_key(struct arena *arena, const struct record_name *name);
 void model_plan_make(struct intent_model *model, uint32_t id, struct arena *arena);
 void model_plan_done(struct plan *plan);
 

@@ -39,14 +39,15 @@ static const struct wanted_name *find_first(const struct intent_model *model,
     return first;
 }
 
-const struct object *intent_model_holder(const struct intent_model *model,
+const struct object *intent_model_holder(const struct model_reader *reader,
                                          const struct object *publication,
-                                         const struct object *record, struct text name,
-                                         int64_t *ttl_s)
+                                         const struct record_name *name, int64_t *ttl_s)
 {
+    const struct intent_model *model = reader->model;
     uint32_t id = model_find_plan(model, publication);
     must(id != TABLE_NONE);
-    const struct wanted_name *first = find_first(model, publication, model_name_key(record, name));
+    const struct wanted_name *first =
+        find_first(model, publication, model_name_key(reader->arena, name));
     if (!first)
         return NULL;
     if (!is_shared(&model->plans[first->publication], &model->plans[id]))
@@ -65,15 +66,16 @@ static bool is_drained_by(const struct plan *plan, const struct object *record)
     return false;
 }
 
-bool intent_model_is_taken(const struct intent_model *model, const struct object *publication,
-                           const struct object *record, struct text name)
+bool intent_model_is_taken(const struct model_reader *reader, const struct object *publication,
+                           const struct record_name *name)
 {
-    uint64_t key = model_name_key(record, name);
+    const struct intent_model *model = reader->model;
+    uint64_t key = model_name_key(reader->arena, name);
     uint32_t id = model_find_plan(model, publication);
     for (size_t at = model_find_names(model, key);
          at < model->name_count && model->names[at].key == key; at++)
         if (model->names[at].publication != id &&
-            !is_drained_by(&model->plans[model->names[at].publication], record))
+            !is_drained_by(&model->plans[model->names[at].publication], name->object))
             return true;
     return false;
 }

@@ -73,7 +73,7 @@ enum {
     RETRY_BASE_MS = 5 * SECOND_MS,
     RETRY_MAX_MS = 60 * SECOND_MS,
     RETRY_ATTEMPTS = 5,
-    RETRY_SLOW_MS = 600 * SECOND_MS,
+    RETRY_SLOW_MS = 60 * SECOND_MS, // what was refused may be free by then
     LINGER_MS = 600 * SECOND_MS,
 };
 

@@ -217,6 +217,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     struct text subdomain = subdomain_of(native->name, zone);
     const char *registry = native_registry(reconcile->arena, record->spec, zone);
     struct text spec = object_spec(record->object);
+    struct text own = object_spec(reconcile->in->subject);
     uint32_t min_ttl_s = native_min_ttl_s(record->spec);
     if (is_left_by_twin(reconcile, native, registry))
         return;
@@ -239,7 +240,7 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
                 .values = native->targets,
                 .value_count = native->target_count,
                 .priority = -1},
-        .epoch = hash_octets(spec.at, spec.len),
+        .epoch = hash_octets(spec.at, spec.len) ^ hash_octets(own.at, own.len),
     };
 }
 

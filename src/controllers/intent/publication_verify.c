@@ -133,7 +133,11 @@ static enum reason doubt(const struct check *check, const char **message)
     return REASON_LAME_SERVER;
 }
 
-// ---- names that stand ---------------------------------------------------------------------------
+// ---- whose a name is ---------------------------------------------------------------------------
+
+// By the ownership record at the server; UNKNOWN: there is none in that registry, it was not
+// answered, or it cannot be read.
+enum ownership { UNKNOWN, OURS, OTHERS, NOBODYS };
 
 // The owner that an ownership record of external-dns names; no text: it is none.
 static struct text owner_in(struct text value)
@@ -150,35 +154,43 @@ static struct text owner_in(struct text value)
     return (struct text){0};
 }
 
-// Whoever else the name belongs to, by the ownership record at the server; no text: nobody, or that
-// is not known. External-dns leaves such a name alone without a word.
-static struct text find_other_owner(struct check *check, const struct published_name *name)
+// Asks the server that was asked for the name. `owner` is whose it is, of OTHERS.
+static enum ownership ask_owner(struct check *check, struct text name, struct text type,
+                                struct text *owner)
 {
     AUTO_BUFFER at = {0};
+    enum ownership found = NOBODYS;
     const struct update_record *spec = check->record->spec;
     const struct registry_affix affix = update_record_affix(spec);
     if (!text_is(update_record_text(spec, PARAMETER_REGISTRY), "txt"))
-        return (struct text){0};
-    registry_name_write(&at, name->name, name->type, &affix);
+        return UNKNOWN;
+    registry_name_write(&at, name, type, &affix);
     ask(check, text_of(arena_copy(check->reconcile->arena, at.at, at.len)), TEXT("TXT"));
-    const struct answer_view *answer = check->answer;
-    value_each (value, value_list_at(answer && answer->is_ok ? answer->value : NULL, "values")) {
-        struct text owner = owner_in(value_text(value));
-        if (owner.len && !text_equal(owner, update_record_owner(spec)))
-            return owner;
+    if (!check->answer || !check->answer->is_ok || !is_authoritative(check))
+        return UNKNOWN;
+    value_each (value, value_list_at(check->answer->value, "values")) {
+        struct text named = owner_in(value_text(value));
+        if (text_equal(named, update_record_owner(spec)))
+            return OURS;
+        if (named.len)
+            *owner = named;
+        found = named.len || found == OTHERS ? OTHERS : UNKNOWN;
     }
-    return (struct text){0};
+    return found;
 }
 
+// ---- names that stand ---------------------------------------------------------------------------
+
+// External-dns leaves a name of another owner alone without a word.
 static void explain_mismatch(struct check *check, const struct published_name *name,
                              enum reason *reason, const char **message)
 {
+    struct text owner = {0};
     struct arena *arena = check->reconcile->arena;
     bool has_values = value_count(value_list_at(check->answer->value, "values"));
     *reason = REASON_MISMATCH;
     *message = arena_printf(arena, "%s answers %s", check->server, list_values(check));
-    struct text owner = has_values ? find_other_owner(check, name) : (struct text){0};
-    if (!owner.len)
+    if (!has_values || ask_owner(check, name->name, name->type, &owner) != OTHERS)
         return;
     *reason = REASON_OWNER_MISMATCH;
     *message = arena_printf(arena,
@@ -286,14 +298,17 @@ static bool has_target_of(struct arena *arena, const struct published_record *wr
 static bool is_gone(struct check *check, struct text name, enum record_type type,
                     const char **message)
 {
-    ask(check, name, text_of(record_type_name(type)));
+    struct text owner;
+    struct text type_name = text_of(record_type_name(type));
+    ask(check, name, type_name);
     if (doubt(check, message))
         return check->is_overdue;
     if (!is_ours(check, type))
         return true;
     *message = arena_printf(check->reconcile->arena, "%s still answers %s for %.*s", check->server,
                             list_values(check), TEXT_ARGS(name));
-    return false;
+    enum ownership whose = ask_owner(check, name, type_name, &owner);
+    return whose == OTHERS || whose == NOBODYS; // somebody else has our targets, too
 }
 
 // Does somebody publish the name by now, so that its answers are his?
@@ -304,8 +319,9 @@ static bool is_taken(const struct check *check, struct text name)
         if (reconcile->endpoints[i].set_count &&
             text_equal(reconcile->endpoints[i].service->name, name))
             return true;
-    return intent_model_is_taken(reconcile->reader.model, reconcile->context.publication,
-                                 check->record->object, name);
+    return intent_model_is_taken(
+        &reconcile->reader, reconcile->context.publication,
+        &(struct record_name){check->record->object, check->record->spec, name});
 }
 
 static bool name_is_gone(struct check *check, struct text name, const char *const *servers,
