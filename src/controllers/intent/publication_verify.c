@@ -133,7 +133,7 @@ static enum reason doubt(const struct check *check, const char **message)
     return REASON_LAME_SERVER;
 }
 
-// ---- whose a name is ---------------------------------------------------------------------------
+// ---- whose a name is ----------------------------------------------------------------------------
 
 // By the ownership record at the server; UNKNOWN: there is none in that registry, it was not
 // answered, or it cannot be read.
