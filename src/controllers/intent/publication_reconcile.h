@@ -74,6 +74,8 @@ struct publication_record *publication_find_record(const struct publication_reco
 // That which a DNSEndpoint is for; NULL: it is not known any more.
 struct publication_record *publication_record_of(const struct publication_reconcile *reconcile,
                                                  const struct standing_endpoint *standing);
+// For each service, whether some record publishes it (arena).
+const bool *publication_published_services(const struct publication_reconcile *reconcile);
 // "a.example.org, b.example.org and 7 more" (arena).
 const char *publication_list_names(struct arena *arena, const struct published_record *written);
 

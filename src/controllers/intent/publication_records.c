@@ -421,3 +421,13 @@ void publication_records(struct publication_reconcile *reconcile)
         retain_left_out(reconcile, &reconcile->records[i]);
     drop_drained(reconcile);
 }
+
+const bool *publication_published_services(const struct publication_reconcile *reconcile)
+{
+    const struct resolved *resolved = &reconcile->resolved;
+    bool *out = arena_new_array(reconcile->arena, bool, resolved->service_count + 1);
+    for (size_t i = 0; i < reconcile->endpoint_count; i++)
+        out[reconcile->endpoints[i].service - resolved->services] |=
+            reconcile->endpoints[i].set_count > 0;
+    return out;
+}

@@ -194,12 +194,16 @@ static void note_first(const struct intent_endpoint **first, const struct intent
         *first = endpoint;
 }
 
-static void count_endpoint(struct report *report, const struct intent_endpoint *endpoint)
+// Of records for different domains each leaves out the names of the others, which is no fault.
+static void count_endpoint(struct report *report, const struct intent_endpoint *endpoint,
+                           bool is_published)
 {
     if (endpoint->state == NAME_ADDRESS_PENDING) {
         report->pending++;
         note_first(&report->first_pending, endpoint);
     } else if (endpoint->state == NAME_INVALID || endpoint->state == NAME_CONFLICT) {
+        if (endpoint->reason == REASON_OUTSIDE_DOMAIN_FILTER && is_published)
+            return;
         report->faulty++;
         note_first(&report->first_faulty, endpoint);
     } else {
@@ -278,10 +282,12 @@ static void list_names(struct report *report)
                                     reconcile->endpoint_count * ENDPOINT_SETS_MAX +
                                         reconcile->before.name_count + 1);
     bool is_known = publication_is_known(reconcile);
+    const bool *is_published = publication_published_services(reconcile);
     for (size_t i = 0; is_known && i < reconcile->endpoint_count; i++) {
         const struct intent_endpoint *endpoint = &reconcile->endpoints[i];
         if (reconcile->is_wanted)
-            count_endpoint(report, endpoint);
+            count_endpoint(report, endpoint,
+                           is_published[endpoint->service - reconcile->resolved.services]);
         if (!is_shown(report, endpoint))
             continue;
         if (!endpoint->set_count)

@@ -1080,7 +1080,8 @@ static void put_second_native(const char *zone)
         arena_printf(arena,
                      "'spec':{'provider':'rfc2136','engine':'native','verify':{'enabled':false},"
                      "'external-dns-parameters':{'rfc2136-host':'192.0.2.53',"
-                     "'rfc2136-insecure':true,'rfc2136-zone':'%s'}}",
+                     "'rfc2136-insecure':true,'rfc2136-zone':'%s'}},"
+                     "'status':{'conditions':[" AVAILABLE("True", "Unused") "]}",
                      zone));
 }
 
@@ -1223,6 +1224,12 @@ static void a_native_name_outside_of_the_zones_is_told(void **state)
     reconcile_site("dig");
     assert_string_equal(text_of_name(0, "reason"), "OutsideDomainFilter");
     assert_string_equal(claimed(), "");
+    assert_state("Instantiating", "False/OutsideDomainFilter");
+    put_second_native("example.org"); // which has it
+    put_cloud("", "{'one':'public'},{'two':'second'}");
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+    assert_state("Instantiated", "True/Published");
 }
 
 #define SHARED WANTED ",'shareGroup':'blue'"
