@@ -367,15 +367,6 @@ static void report_addresses(struct report *report)
 }
 
 // Of the lists of records.
-static const struct resolved_record *first_fault(const struct report *report)
-{
-    const struct resolved *resolved = &report->reconcile->resolved;
-    for (size_t i = 0; i < resolved->record_count; i++)
-        if (resolved->records[i].fault)
-            return &resolved->records[i];
-    return NULL;
-}
-
 // A record that names stand in and that nobody carries to its provider.
 static const struct resolved_record *first_unavailable(const struct report *report,
                                                        const struct condition **why)
@@ -437,13 +428,15 @@ static struct outcome outcome_of_left(const struct report *report,
 static struct outcome outcome_of_records(const struct report *report)
 {
     const struct condition *why;
-    const struct resolved_record *fault = first_fault(report);
+    enum reason fault;
+    const char *faults =
+        resolved_list_faults(report->reconcile->arena, &report->reconcile->resolved, &fault);
     if (!report->reconcile->resolved.record_count)
         return (struct outcome){false, REASON_NO_PROVIDER,
                                 "neither the logical cloud nor a cluster of it lists a "
                                 "DNSUpdateRecord under " KV_RECORD_LIST};
-    if (fault)
-        return (struct outcome){false, fault->fault, fault->fault_text};
+    if (faults)
+        return (struct outcome){false, fault, faults};
     if (report->failed.reason)
         return (struct outcome){false, report->failed.reason,
                                 arena_printf(report->reconcile->arena, "%.*s: %s",

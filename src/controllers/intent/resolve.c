@@ -343,3 +343,23 @@ bool resolved_is_published(const struct resolved *resolved, const struct resolve
            (record->cluster == RESOLVED_CLOUD ||
             resolved_is_placed(resolved, service, record->cluster));
 }
+
+const char *resolved_list_faults(struct arena *arena, const struct resolved *resolved,
+                                 enum reason *first)
+{
+    enum { SHOWN_MAX = 4 };
+    AUTO_BUFFER out = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < resolved->record_count; i++) {
+        const struct resolved_record *record = &resolved->records[i];
+        if (!record->fault)
+            continue;
+        if (!count)
+            *first = record->fault;
+        if (count++ < SHOWN_MAX)
+            buffer_printf(&out, "%s%s", count > 1 ? "; " : "", record->fault_text);
+    }
+    if (count > SHOWN_MAX)
+        buffer_printf(&out, "; and %zu more", count - SHOWN_MAX);
+    return count ? arena_copy(arena, out.at, out.len) : NULL;
+}

@@ -265,6 +265,10 @@ static void what_is_wrong_in_a_list_is_told_and_the_others_count(void **state)
         {"{'a':7}," LISTED, "False/NotAString", "kv[0] a of logical cloud cloud is no text"},
         {"{'a':'a/b/c'}," LISTED, "False/RecordNotFound", "names no record"},
         {"{'a':'other/public'}," LISTED, "False/RecordNotFound", "other/public"},
+        {"{'a':'gone'},{'b':7}," LISTED, "False/RecordNotFound",
+         "kv[1] b of logical cloud cloud is no text"},
+        {"{'a':'v'},{'b':'w'},{'c':'x'},{'d':'y'},{'e':'z'},{'f':'q'}," LISTED,
+         "False/RecordNotFound", "; and 2 more"},
     };
     (void)state;
     put_usual();
