@@ -140,6 +140,22 @@ def test_sets_keep_order_and_several_keys(shop):
 
 # ---- answers ------------------------------------------------------------------------------------
 
+@pytest.mark.parametrize("path", KV_LISTS)
+def test_values_that_do_not_count_are_warned_of(shop, path):
+    def warning(**pair):
+        answer = shop.put(path, "values", {"kv": [{"other": "x"}, pair]})
+        assert answer.status in (200, 201), answer
+        return answer.headers.get("Warning", "")
+
+    for ttl in ("abc", "0", "-1", "99999999999"):
+        assert f"/spec/kv/1/dnsTTL: '{ttl}' is no TTL" in warning(dnsTTL=ttl).replace('\\"', "'")
+    for key in ("dnsPublicAddress", "dnsLocalAddress.web"):
+        told = warning(**{key: "192.0.2.1, a b"}).replace('\\"', "'")
+        assert f"/spec/kv/1/{key}: 'a b' is neither an address nor a host name" in told
+        assert not warning(**{key: "192.0.2.1, lb.example.test."})
+    assert not warning(dnsTTL="60")
+
+
 def test_answers_have_tags_of_their_octets(shop):
     for path in ("/v2/projects", "/v2/projects/shop", f"{RECORDS}/public", f"{GROUP}/group/status"):
         answer = shop.get(path)
