@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kinds/target.h"
+
+enum { SHOWN_MAX = 64 };
+#define TTL_KEY "dnsTTL"
+
 // ---- reading ------------------------------------------------------------------------------------
 
 static const struct value *as_map(const struct value *value)
@@ -66,6 +71,18 @@ struct text kv_sets_find(const struct kv_sets *sets, struct text key)
         if (!text_is(sets->items[i].metadata.name, KV_RECORD_LIST))
             found = find_in_set(&sets->items[i], key);
     return found;
+}
+
+// False: it can be no TTL.
+static bool read_ttl(struct text text, int64_t *ttl_s)
+{
+    return text_to_int64(text, ttl_s) && *ttl_s > 0 && *ttl_s <= INT32_MAX;
+}
+
+int64_t kv_sets_ttl(const struct kv_sets *sets)
+{
+    int64_t ttl_s;
+    return read_ttl(kv_sets_find(sets, TEXT(TTL_KEY)), &ttl_s) ? ttl_s : 0;
 }
 
 // ---- the list of records ------------------------------------------------------------------------
@@ -149,6 +166,50 @@ static void check_record(struct text value, const char *path, struct findings *f
                         "lists no record: write its name, or its project, / and its name");
 }
 
+static const char *shown(struct arena *arena, struct text text)
+{
+    AUTO_BUFFER clean = {0};
+    text_clean(&clean, text, SHOWN_MAX);
+    return arena_copy(arena, buffer_text(&clean).at, clean.len);
+}
+
+static void check_addresses(struct text value, const char *path, struct findings *findings)
+{
+    struct text piece;
+    while (text_cut(&value, ',', &piece)) {
+        struct text read;
+        struct text target = text_trim(piece);
+        target.len -= text_ends(target, ".");
+        const char *why = target.len ? target_read(findings->arena, TEXT(""), target, &read) : NULL;
+        if (why)
+            findings_add_at(findings, FINDING_WARNING, path,
+                            "\"%s\" %s, so that no name can lead there: write an address of "
+                            "the cluster, or its host name",
+                            shown(findings->arena, target), why);
+    }
+}
+
+// Of a service alone, behind a dot, or of them all.
+static bool holds_addresses(struct text key)
+{
+    struct text word;
+    text_cut(&key, '.', &word);
+    return text_is(word, "dnsPublicAddress") || text_is(word, "dnsLocalAddress") ||
+           (text_is(word, "istioIngressGatewayAddress") && !key.at);
+}
+
+static void check_known(struct text key, struct text value, const char *path,
+                        struct findings *findings)
+{
+    int64_t ttl_s;
+    if (holds_addresses(key))
+        check_addresses(value, path, findings);
+    else if (text_is(key, TTL_KEY) && value.len && !read_ttl(value, &ttl_s))
+        findings_add_at(findings, FINDING_WARNING, path,
+                        "\"%s\" is no TTL and does not count: write 1 to %d seconds",
+                        shown(findings->arena, value), INT32_MAX);
+}
+
 static void check_pair(const struct value *item, bool lists_records, const char *path,
                        struct findings *findings)
 {
@@ -158,6 +219,8 @@ static void check_pair(const struct value *item, bool lists_records, const char 
                         KV_KEY_MAX, item->key.len);
     if (lists_records && value.at && value.len <= KV_VALUE_MAX)
         check_record(value, path, findings);
+    else if (!lists_records && value.len <= KV_VALUE_MAX)
+        check_known(item->key, value, path, findings);
 }
 
 static void check_set(const struct value *map, size_t set, struct findings *findings)

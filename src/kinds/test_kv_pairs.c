@@ -106,6 +106,35 @@ static void a_value_that_lists_no_record_is_warned_of(void **state)
     assert_null(rule_faults("{'name':'a','kv':[{'a':'-'}]}", FINDING_WARNING));
 }
 
+static void a_value_that_does_not_count_is_warned_of(void **state)
+{
+    static const char *const rows[][2] = {
+        {"'dnsTTL':'60','dnsLocalAddress':'10.0.0.1'", NULL},
+        {"'dnsTTL':'2147483647','dnsTTLs':'x','dnsPublicAddresses':'-','dnsTTL.web':'x'", NULL},
+        {"'dnsTTL':'','dnsPublicAddress':'','dnsPublicAddress.web':' , ,'", NULL},
+        {"'dnsPublicAddress':' 198.51.100.9 ,lb.example.net.,2001:db8::1'", NULL},
+        {"'dnsTTL':'abc'", "[0].dnsTTL: \"abc\" "},
+        {"'dnsTTL':'0'", "[0].dnsTTL: \"0\" "},
+        {"'dnsTTL':'-1'", "[0].dnsTTL: \"-1\" "},
+        {"'dnsTTL':'2147483648'", "[0].dnsTTL: \"2147483648\" "},
+        {"'dnsTTL':'99999999999'", "[0].dnsTTL: \"99999999999\" "},
+        {"'dnsPublicAddress':'10.0.0.1,a b'", "[0].dnsPublicAddress: \"a b\" is neither an"},
+        {"'dnsPublicAddress.web':'1.2.3'", "[0][dnsPublicAddress.web]: \"1.2.3\" is neither an"},
+        {"'dnsLocalAddress':'256.0.0.1'", "[0].dnsLocalAddress: \"256.0.0.1\" is neither an"},
+        {"'dnsLocalAddress.web':'0.0.0.0'", "[0][dnsLocalAddress.web]: \"0.0.0.0\" is an address"},
+        {"'istioIngressGatewayAddress':'a_b c'", "[0].istioIngressGatewayAddress: \"a_b c\" is"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *sets = arena_printf(arena, "{'name':'a','kv':[{%s}]}", rows[i][0]);
+        const char *told = rule_faults(sets, FINDING_WARNING);
+        assert_int_equal(!told, !rows[i][1]);
+        if (told)
+            assert_non_null(strstr(told, arena_printf(arena, "spec.kvPairs[0].kv%s", rows[i][1])));
+        assert_null(rule_faults(sets, FINDING_ERROR));
+    }
+}
+
 static void keys_values_and_sets_have_an_end(void **state)
 {
     AUTO_BUFFER many = {0};
@@ -125,6 +154,7 @@ int main(void)
         UNIT(pairs_keep_their_order_and_sets_their_texts),
         UNIT(records_are_listed_in_order_and_once),
         UNIT(a_value_that_lists_no_record_is_warned_of),
+        UNIT(a_value_that_does_not_count_is_warned_of),
         UNIT(keys_values_and_sets_have_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

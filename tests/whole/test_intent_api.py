@@ -741,7 +741,9 @@ def test_a_record_in_use_moves_only_when_told(shop):
     other = {**PARAMETERS, "rfc2136-tsig-secret": "********", "rfc2136-host": "192.0.2.54"}
     spec = {"provider": "rfc2136", "external-dns-parameters": other}
     used = lambda: shop.get(f"{GROUP}/group/status").json["status"].get("records")  # noqa: E731
-    shop.site.wait(used, "the group uses the record")
+    pinned = lambda: any(b"/pinned" in octets  # noqa: E731
+                         for octets in harness.files_below(shop.site.folder).values())
+    shop.site.wait(lambda: used() and pinned(), "the group uses the record")
     refused = shop.put(RECORDS, "public", spec)
     assert refused.status == 409 and refused.text.startswith("PinnedChange")
     assert "/spec/external-dns-parameters/rfc2136-host: " in refused.text

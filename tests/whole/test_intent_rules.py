@@ -140,6 +140,22 @@ def test_sets_keep_order_and_several_keys(shop):
 
 # ---- answers ------------------------------------------------------------------------------------
 
+@pytest.mark.parametrize("path", KV_LISTS)
+def test_values_that_do_not_count_are_warned_of(shop, path):
+    def warning(**pair):
+        answer = shop.put(path, "values", {"kv": [{"other": "x"}, pair]})
+        assert answer.status in (200, 201), answer
+        return answer.headers.get("Warning", "")
+
+    for ttl in ("abc", "0", "-1", "99999999999"):
+        assert f"/spec/kv/1/dnsTTL: '{ttl}' is no TTL" in warning(dnsTTL=ttl).replace('\\"', "'")
+    for key in ("dnsPublicAddress", "dnsLocalAddress.web"):
+        told = warning(**{key: "192.0.2.1, a b"}).replace('\\"', "'")
+        assert f"/spec/kv/1/{key}: 'a b' is neither an address nor a host name" in told
+        assert not warning(**{key: "192.0.2.1, lb.example.test."})
+    assert not warning(dnsTTL="60")
+
+
 def test_answers_have_tags_of_their_octets(shop):
     for path in ("/v2/projects", "/v2/projects/shop", f"{RECORDS}/public", f"{GROUP}/group/status"):
         answer = shop.get(path)
@@ -227,6 +243,83 @@ def test_names_that_come_to_one_object_are_refused_by_both_names(shop):
 
 
 # ---- dry runs -----------------------------------------------------------------------------------
+
+# ---- where records stand ------------------------------------------------------------------------
+
+def read_record(shop):
+    """The manifest of the shop's record and what stands beside it, as text."""
+    return "".join(octets.decode() for path, octets in harness.files_below(shop.site.folder).items()
+                   if path.suffix in (".yaml", ".status") and b"kind: DNSUpdateRecord" in octets)
+
+
+def put_record(shop, query="", engine=None, **parameters):
+    spec = {**({"engine": engine} if engine else {}), "provider": "rfc2136",
+            "external-dns-parameters": {**PARAMETERS, "rfc2136-tsig-secret": "********",
+                                        **parameters}}
+    return shop.put(RECORDS, "public", spec, query)
+
+
+def wait_used(shop, host=PARAMETERS["rfc2136-host"]):
+    """Waits until the group has names by the record, and Signpost has written where they stand."""
+    used = lambda: shop.get(f"{GROUP}/group/status").json["status"].get("records")  # noqa: E731
+    shop.site.wait(lambda: used() and f"nrfc2136-host={host}" in read_record(shop),
+                   f"the group uses the record at {host}")
+
+
+def use_record(shop, **spec):
+    assert put_record(shop, **spec).status == 200
+    shop.ask("POST", f"{GROUP}/group/instantiate")
+    wait_used(shop)
+
+
+def test_a_place_that_is_spelled_otherwise_is_the_same(shop):
+    use_record(shop, **{"rfc2136-zone": "example.test"})
+    for other in ({"rfc2136-zone": ["example.test"]}, {"rfc2136-zone": "example.test."},
+                  {"rfc2136-zone": "Example.TEST"}, {"rfc2136-host": [PARAMETERS["rfc2136-host"]]},
+                  {"registry": "txt"}, {"txt-owner-id": "default"}, {"rfc2136-port": 53}):
+        answer = put_record(shop, **{"rfc2136-zone": "example.test", **other})
+        assert (answer.status, "absent" in answer.headers.get("Warning", "")) == (200, False), (
+            other, answer)
+    for name, value in (("rfc2136-zone", "example.org"), ("rfc2136-port", 54),
+                        ("registry", "noop"), ("txt-owner-id", "other"), ("txt-suffix", "-s")):
+        answer = put_record(shop, **{"rfc2136-zone": "example.test", name: value})
+        pointers = [line.split(":")[0] for line in answer.lines if line.startswith("/")]
+        assert (answer.status, pointers) == (409, [f"/spec/external-dns-parameters/{name}"]), answer
+
+
+def test_the_engine_is_no_place(shop):
+    use_record(shop)
+    for engine in ("native", "external-dns", "native", None):
+        answer = put_record(shop, engine=engine)
+        assert answer.status == 200 and "absent" not in answer.headers.get("Warning", ""), answer
+
+
+def test_a_prefix_that_is_left_out_stays(shop):
+    at = "/spec/external-dns-parameters/txt-prefix: "
+    use_record(shop, **{"txt-prefix": "x."})
+    answer = put_record(shop, "?move=drain")
+    assert answer.status == 200 and "absent while" not in answer.headers["Warning"]
+    assert f"{at}is left out, so that x. stays in force" in answer.headers["Warning"]
+    assert f"{harness.GROUP}/move" not in read_record(shop)
+    refused = put_record(shop, **{"txt-prefix": ""})
+    assert refused.status == 409 and f"{at}says where records stand" in refused.lines
+    moved = put_record(shop, "?move=drain", **{"txt-prefix": ""})
+    assert moved.status == 200 and "absent while" in moved.headers["Warning"]
+    assert "txt-prefix" not in moved.headers["Warning"]
+
+
+@pytest.mark.parametrize("word", ["drain", "abandon"])
+def test_the_annotation_consents_as_long_as_it_stands(shop, word):
+    use_record(shop)
+    assert put_record(shop, **{"rfc2136-host": "192.0.2.54"}).status == 409
+    for number, query in ((54, f"?move={word}"), (55, ""), (56, "")):
+        moved = put_record(shop, query, **{"rfc2136-host": f"192.0.2.{number}"})
+        assert moved.status == 200 and "absent while" in moved.headers["Warning"], moved
+        assert f"{harness.GROUP}/move: {word}" in read_record(shop)
+        wait_used(shop, f"192.0.2.{number}")
+
+
+# ---- what is written ----------------------------------------------------------------------------
 
 def files_of(site):
     return {path: path.read_bytes() for path in sorted(site.folder.rglob("*.yaml"))}

@@ -19,10 +19,3 @@ struct addresses {
 // `allows_private`: private addresses that the cluster says are public ones, too.
 void addresses_find(struct cluster_view *view, const struct resolved_service *service,
                     enum address_scope scope, bool allows_private, struct addresses *out);
-
-// "A", "AAAA" or "CNAME": the type of a record that leads to that address or host name.
-const char *address_type(struct text address);
-// Puts what is written as a target of that name into the form that servers take, in *out. NULL: it
-// can be one; else why not, behind the target: "is the name itself". Lives in the arena.
-const char *target_read(struct arena *arena, struct text name, struct text target,
-                        struct text *out);

@@ -9,6 +9,7 @@
 #include "dns/record.h"
 #include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 #include "kinds/dnsupdaterecord/external_dns_render.h"
+#include "kinds/target.h"
 
 #define HELD_ANNOTATION DNS_GROUP "/held-since"
 #define PLAIN_PROJECT DNS_GROUP "/project"

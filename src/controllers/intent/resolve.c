@@ -210,13 +210,6 @@ static void resolve_records(struct resolver *resolver)
 
 // ---- TTLs ---------------------------------------------------------------------------------------
 
-static int64_t kv_ttl(const struct kv_sets *sets)
-{
-    int64_t ttl_s;
-    struct text text = kv_sets_find(sets, TEXT("dnsTTL"));
-    return text_to_int64(text, &ttl_s) && ttl_s > 0 && ttl_s <= INT32_MAX ? ttl_s : 0;
-}
-
 // A name has one TTL in a record, also if several clusters list that: external-dns puts endpoints
 // together only if all but their targets is the same.
 static int64_t cluster_ttl(const struct resolved *out, const struct object *object)
@@ -225,7 +218,7 @@ static int64_t cluster_ttl(const struct resolved *out, const struct object *obje
         const struct resolved_record *record = &out->records[i];
         if (record->object != object || record->cluster == RESOLVED_CLOUD)
             continue;
-        int64_t ttl_s = kv_ttl(&out->clusters[record->cluster].edge.kv);
+        int64_t ttl_s = kv_sets_ttl(&out->clusters[record->cluster].edge.kv);
         if (ttl_s)
             return ttl_s;
     }
@@ -238,7 +231,7 @@ static int64_t record_ttl(const struct resolved *out, const struct resolved_reco
     if (!ttl_s && record->cluster != RESOLVED_CLOUD)
         ttl_s = cluster_ttl(out, record->object);
     if (!ttl_s)
-        ttl_s = kv_ttl(&out->cloud.kv);
+        ttl_s = kv_sets_ttl(&out->cloud.kv);
     return ttl_s ? ttl_s : TTL_DEFAULT_S;
 }
 

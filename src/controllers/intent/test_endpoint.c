@@ -6,6 +6,7 @@
 
 #include "controllers/intent/address.h"
 #include "controllers/intent/test_site.h"
+#include "kinds/target.h"
 
 // The DNSEndpoints of a publication: which names they have, and which addresses of which clusters.
 

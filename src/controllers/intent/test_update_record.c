@@ -842,6 +842,14 @@ static void a_native_place_in_use_does_not_change(void **state)
         assert_string_equal(opened(), "rfc2136://192.0.2.53:53/example.org");
         assert_int_equal(site.decision.backends[0].fault.fault, FAULT_NONE);
     }
+    static const char *const spellings[] = {SIGNED_AT("Example.ORG."), SIGNED ",'registry':'txt'",
+                                            SIGNED ",'rfc2136-port':53"};
+    for (size_t i = 0; i < COUNT_OF(spellings); i++) {
+        apply_record(spellings[i], NATIVE, "");
+        reconcile_record();
+        assert_condition("Accepted", "True/Accepted");
+        assert_string_equal(opened(), "rfc2136://192.0.2.53:53/example.org");
+    }
     apply_record(SIGNED, NATIVE_WITH("new"), ""); // a key is no place
     put(&secret_kind, "new", "'data':{'secret':'YzJWamNtVjA='}");
     reconcile_record();

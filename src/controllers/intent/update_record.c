@@ -238,7 +238,7 @@ static bool is_pinned(const struct update_record_reconcile *reconcile)
 {
     const struct external_dns_pinned *there = &reconcile->record.pinned;
     const struct external_dns_pinned *wanted = &reconcile->pinned;
-    return reconcile->record.has_pinned && update_record_is_same_place(there, wanted) &&
+    return reconcile->record.has_pinned && external_dns_is_same_place(there, wanted) &&
            there->is_native == wanted->is_native &&
            (!wanted->is_native || text_equal(there->signer, wanted->signer));
 }

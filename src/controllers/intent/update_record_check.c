@@ -50,33 +50,15 @@ static bool makes_owner(const struct update_record *record)
            text_is(update_record_text(record, PARAMETER_TXT_OWNER_ID), "default");
 }
 
-// What the record does not say stays as it is pinned.
-static struct external_dns_pinned asked_pinned(struct update_record_reconcile *reconcile)
+static struct external_dns_input input_of(const struct update_record_reconcile *reconcile)
 {
-    const struct update_record *record = &reconcile->record;
-    struct external_dns_pinned asked;
-    external_dns_pinned_make(reconcile->arena, record, reconcile->minor, reconcile->view.project,
-                             text_of(reconcile->in->owner_id), &asked);
-    if (record->has_pinned && makes_owner(record))
-        asked.owner_id = record->pinned.owner_id;
-    if (record->has_pinned && !record->values[PARAMETER_TXT_PREFIX])
-        asked.txt_prefix = record->pinned.txt_prefix;
-    if (record->has_pinned && !record->values[PARAMETER_ANNOTATION_PREFIX])
-        asked.annotation_prefix = record->pinned.annotation_prefix;
-    return asked;
-}
-
-static void make_start(struct update_record_reconcile *reconcile,
-                       const struct external_dns_pinned *pinned, struct external_dns_start *out)
-{
-    const struct external_dns_input input = {
+    return (struct external_dns_input){
         .record = &reconcile->record,
         .minor = reconcile->minor,
         .project = reconcile->view.project,
         .namespace_ = object_namespace(reconcile->in->subject),
-        .pinned = pinned,
+        .pinned = &reconcile->pinned,
     };
-    external_dns_start_make(reconcile->arena, &input, out);
 }
 
 // Where something of the record may stand: as it is pinned, or else as the Deployment says.
@@ -101,13 +83,6 @@ static struct external_dns_pinned standing_pinned(const struct update_record_rec
     return there;
 }
 
-bool update_record_is_same_place(const struct external_dns_pinned *a,
-                                 const struct external_dns_pinned *b)
-{
-    return text_equal(a->owner_id, b->owner_id) && text_equal(a->txt_prefix, b->txt_prefix) &&
-           text_equal(a->annotation_prefix, b->annotation_prefix) && text_equal(a->place, b->place);
-}
-
 // Is external-dns still to remove names?
 static bool is_external_dns_draining(const struct update_record_reconcile *reconcile,
                                      const struct external_dns_pinned *there)
@@ -122,15 +97,12 @@ static bool is_external_dns_draining(const struct update_record_reconcile *recon
 static bool choose_pinned(struct update_record_reconcile *reconcile)
 {
     const struct update_record *record = &reconcile->record;
-    struct external_dns_pinned asked = asked_pinned(reconcile);
-    make_start(reconcile, &asked, &reconcile->start);
-    asked.place = external_dns_place(reconcile->arena, &reconcile->start);
-    asked.is_native = record->is_native;
-    asked.signer = external_dns_signer(reconcile->arena, record);
+    struct external_dns_pinned asked;
+    const struct external_dns_input input = input_of(reconcile);
+    external_dns_pinned_ask(reconcile->arena, &input, text_of(reconcile->in->owner_id), &asked);
     struct external_dns_pinned there = standing_pinned(reconcile, &asked);
     bool is_free = !reconcile->may_stand && !reconcile->seen[EXTERNAL_DNS_DEPLOYMENT];
-    bool is_changed =
-        record->has_pinned && !is_free && !update_record_is_same_place(&asked, &there);
+    bool is_changed = record->has_pinned && !is_free && !external_dns_is_same_place(&asked, &there);
     if (record->has_pinned && is_external_dns_draining(reconcile, &there))
         asked.is_native = false;
     reconcile->pinned = is_changed ? there : asked;
@@ -179,8 +151,9 @@ void update_record_accept(struct update_record_reconcile *reconcile)
         return;
     bool is_pinned_changed = choose_pinned(reconcile);
     reconcile->has_start = reconcile->has_pinned;
+    const struct external_dns_input input = input_of(reconcile);
     if (reconcile->has_start)
-        make_start(reconcile, &reconcile->pinned, &reconcile->start);
+        external_dns_start_make(reconcile->arena, &input, &reconcile->start);
     check_owner(reconcile);
     if (reconcile->has_start)
         check_place(reconcile, is_pinned_changed);

@@ -56,9 +56,6 @@ struct update_record_reconcile {
 // ---- update_record_check.c ----------------------------------------------------------------------
 // Says whether the record can be used: fills fault, pinned, is_native, start and is_moving.
 void update_record_accept(struct update_record_reconcile *reconcile);
-// Do names stand at one place by both, under one owner?
-bool update_record_is_same_place(const struct external_dns_pinned *a,
-                                 const struct external_dns_pinned *b);
 // Looks at the Secrets: fills credentials and checksum.
 void update_record_read_secrets(struct update_record_reconcile *reconcile);
 // The secret under a target of secretRefs, or NULL (caller unrefs).

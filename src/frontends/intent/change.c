@@ -6,6 +6,7 @@
 #include "frontends/intent/check.h"
 #include "frontends/intent/item.h"
 #include "frontends/intent/patch.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
 #include "kinds/namespace/namespace_kind.h"
 #include "kinds/secret/secret_kind.h"
 
@@ -24,7 +25,11 @@ struct item_change {
     struct place place;
     struct body body;
     struct built_item built;
-    struct value *secrets; // data of the Secret that is written; may be empty
+    struct value *secrets;    // data of the Secret that is written; may be empty
+    struct body_faults moved; // by what a record's names would stand elsewhere
+    struct text_lines users;  // who has names there
+    bool is_moving;           // and may
+    bool is_held;             // and may not
 };
 
 static const struct engine *engine_of(const struct call *call)
@@ -318,16 +323,21 @@ static void write_item(struct item_change *change)
 
 // ---- POST and PUT -------------------------------------------------------------------------------
 
+static struct check_item item_of(const struct item_change *change)
+{
+    return (struct check_item){.id = change->id,
+                               .next = change->built.next,
+                               .path = change->built.path,
+                               .key = &change->place.key,
+                               .map = change->built.map,
+                               .names = change->call->route.names,
+                               .engine = engine_of(change->call)};
+}
+
 static bool check_change(struct item_change *change)
 {
     struct call *call = change->call;
-    const struct check_item item = {.id = change->id,
-                                    .next = change->built.next,
-                                    .path = change->built.path,
-                                    .key = &change->place.key,
-                                    .map = change->built.map,
-                                    .names = call->route.names,
-                                    .engine = engine_of(call)};
+    const struct check_item item = item_of(change);
     check_rules(&item, &call->faults);
     if (call->faults.count) {
         call_answer_faults(call);
@@ -344,33 +354,42 @@ static bool check_change(struct item_change *change)
 // Consents to a move that begins, or says anew how one goes on.
 static void put_move(struct item_change *change, bool begins)
 {
-    static const char path[] = "metadata.annotations[" DNS_GROUP "/move]";
+    static const char path[] = "metadata.annotations[" MOVE_ANNOTATION "]";
     struct call *call = change->call;
     if (call->route.move && (begins || value_at(change->built.next, path, NULL)))
         value_put_text(call->arena, change->built.next, path, call->route.move);
 }
 
+// Before the rules are looked at: these know of a consent.
+static void find_move(struct item_change *change)
+{
+    struct call *call = change->call;
+    const struct check_item item = item_of(change);
+    change->moved.arena = change->users.arena = call->arena;
+    if (change->id != RESOURCE_RECORD || !change->place.is_there)
+        return;
+    bool is_agreed = check_moved(&item, &change->moved) || call->route.move;
+    place_add_users(engine_of(call), change->place.object, &change->users);
+    bool begins = change->moved.count && change->users.count;
+    put_move(change, begins);
+    change->is_moving = begins && is_agreed;
+    change->is_held = begins && !is_agreed;
+}
+
 // A record whose names stand somewhere does not move without being told to.
 static bool check_move(struct item_change *change)
 {
-    struct call *call = change->call;
-    struct text_lines lines = {.arena = call->arena};
-    if (change->id != RESOURCE_RECORD || !change->place.is_there)
+    struct body_faults *faults = &change->call->faults;
+    if (change->is_moving)
+        body_faults_warn(faults, "names are absent while the record moves");
+    if (!change->is_held)
         return true;
-    check_moved(call->arena, change->place.map, change->built.map, &call->faults);
-    place_add_users(engine_of(call), change->place.object, &lines);
-    bool begins = call->faults.count && lines.count;
-    put_move(change, begins);
-    if (!begins || call->route.move) {
-        call->faults.count = 0;
-        if (begins)
-            body_faults_warn(&call->faults, "names are absent while the record moves");
-        return true;
-    }
-    call_answer_text(call, 409,
+    for (size_t i = 0; i < change->moved.count; i++)
+        body_faults_add(faults, change->moved.items[i].pointer, "%s", change->moved.items[i].text);
+    call_answer_text(change->call, 409,
                      "PinnedChange: names stand at the old place; repeat it with ?move=drain, or "
                      "with ?move=abandon where the old place does not remove them",
-                     &lines);
+                     &change->users);
     return false;
 }
 
@@ -428,6 +447,7 @@ static void put_item(struct call *call, bool is_create)
         !check_is_new(&change, is_create))
         return;
     build_item(&change);
+    find_move(&change);
     if (!check_change(&change) || !check_move(&change))
         return;
     call->status = change.place.is_there ? 200 : 201;

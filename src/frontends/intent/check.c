@@ -4,7 +4,7 @@
 
 #include "frontends/intent/body.h"
 #include "kinds/dnspublication/dnspublication_kind.h"
-#include "kinds/dnsupdaterecord/dnsupdaterecord.h"
+#include "kinds/dnsupdaterecord/external_dns_render.h"
 #include "kinds/kv_pairs.h"
 
 enum { OBJECT_OCTETS_MAX = 1024 * 1024 };
@@ -127,28 +127,41 @@ void check_references(const struct check_item *item, struct text_lines *missing)
 
 // ---- places -------------------------------------------------------------------------------------
 
-static bool is_changed(const struct value *now, const struct value *next)
+static void add_moved(const struct update_record *record, const char *name, bool is_parameter,
+                      struct body_faults *faults)
 {
-    return now && next ? !value_equal(now, next) : now != next;
+    bool is_adopted = record->adopt_owner.len && !strcmp(name, "txt-owner-id");
+    body_faults_add(faults,
+                    is_adopted ? "/spec/adoptOwner"
+                               : arena_printf(faults->arena, "/spec/%s%s",
+                                              is_parameter ? PARAMETERS_KEY "/" : "", name),
+                    "says where records stand");
 }
 
-void check_moved(struct arena *arena, const struct value *now, const struct value *next,
-                 struct body_faults *faults)
+bool check_moved(const struct check_item *item, struct body_faults *faults)
 {
-    static const char *const members[] = {"provider", "adoptOwner", "engine"};
-    const struct value *old_parameters = value_find(now, PARAMETERS_KEY);
-    const struct value *parameters = value_find(next, PARAMETERS_KEY);
-    for (size_t i = 0; i < COUNT_OF(members); i++)
-        if (is_changed(value_find(now, members[i]), value_find(next, members[i])))
-            body_faults_add(faults, arena_printf(arena, "/spec/%s", members[i]),
-                            "says where records stand");
+    struct update_record record;
+    struct external_dns_pinned asked;
+    struct findings findings = {.arena = faults->arena};
+    update_record_decode(faults->arena, item->next, &findings, &record);
+    struct external_dns_input input = {.record = &record, .project = item->names[0]};
+    input.minor = update_record_minor(&record, (struct text){0});
+    update_record_check(&record, input.minor, &findings);
+    if (!record.has_pinned || record.provider == EXTERNAL_DNS_PROVIDERS ||
+        findings_errors(&findings))
+        return record.may_move;
+    external_dns_pinned_ask(faults->arena, &input, (struct text){0}, &asked);
+    if (!record.pinned.place.len)
+        record.pinned.place = asked.place;
+    if (external_dns_is_moved_by(&record.pinned, &asked, TEXT("provider")))
+        add_moved(&record, "provider", false, faults);
     for (size_t i = 0; i < PARAMETERS; i++) {
         const struct external_dns_parameter *row = &external_dns_parameters[i];
         if ((row->traits & TRAIT_PLACE) &&
-            is_changed(value_find(old_parameters, row->name), value_find(parameters, row->name)))
-            body_faults_add(faults, arena_printf(arena, "/spec/" PARAMETERS_KEY "/%s", row->name),
-                            "says where records stand");
+            external_dns_is_moved_by(&record.pinned, &asked, text_of(row->name)))
+            add_moved(&record, row->name, true, faults);
     }
+    return record.may_move;
 }
 
 // ---- removal ------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ struct check_item {
 void check_rules(const struct check_item *item, struct body_faults *faults);
 // What the item names and is not there.
 void check_references(const struct check_item *item, struct text_lines *missing);
-// The members of a record by which its names would stand elsewhere.
-void check_moved(struct arena *arena, const struct value *now, const struct value *next,
-                 struct body_faults *faults);
+// The members of a record by which names that stand somewhere would stand elsewhere, as faults.
+// Returns whether the record's own annotation consents to that.
+bool check_moved(const struct check_item *item, struct body_faults *faults);
 // Why the object cannot be deleted in the state that it is in; NULL: it can.
 const char *check_removal(struct arena *arena, enum resource_id id, const struct object *object);

@@ -19,7 +19,7 @@ add_finding(const struct check_run *run, enum finding_level level, const char *p
     findings_add_at(run->findings, level, path, "%s", text.at);
 }
 
-static const char *path_of(const struct check_run *run, enum external_dns_id id)
+const char *parameter_path(const struct check_run *run, enum external_dns_id id)
 {
     const char *path = run->record->paths[id];
     return path ? path
@@ -39,7 +39,7 @@ void parameter_error(const struct check_run *run, enum external_dns_id id, const
 {
     va_list args;
     va_start(args, format);
-    add_finding(run, FINDING_ERROR, path_of(run, id), format, args);
+    add_finding(run, FINDING_ERROR, parameter_path(run, id), format, args);
     va_end(args);
 }
 
@@ -48,7 +48,7 @@ void parameter_warning(const struct check_run *run, enum external_dns_id id, con
 {
     va_list args;
     va_start(args, format);
-    add_finding(run, FINDING_WARNING, path_of(run, id), format, args);
+    add_finding(run, FINDING_WARNING, parameter_path(run, id), format, args);
     va_end(args);
 }
 

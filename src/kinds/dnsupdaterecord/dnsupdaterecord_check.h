@@ -10,6 +10,8 @@ struct check_run {
     struct findings *findings;
 };
 
+// Where the parameter stands in the object, or where it would (arena).
+const char *parameter_path(const struct check_run *run, enum external_dns_id id);
 // Adds "path: text". Of a parameter, at where it stands, or where it would.
 void check_error(const struct check_run *run, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -6,6 +6,7 @@ static const char path[] = "metadata.annotations[" PINNED_ANNOTATION "]";
 
 struct pin {
     enum external_dns_id id;
+    const char *path; // of what the record asks for
     struct text kept;
     struct text asked; // absent: the record asks for none of its own
 };
@@ -22,14 +23,25 @@ static void check_kept(const struct check_run *run, const struct pin *pin)
                     check_shown(run, pin->kept), fault);
 }
 
+// A move that is under way ends that by itself.
 static void warn_of_other(const struct check_run *run, const struct pin *pin)
 {
-    if (pin->asked.at && !text_equal(pin->asked, pin->kept))
-        findings_add_at(run->findings, FINDING_WARNING, path,
-                        "%s \"%s\" is in force, not \"%s\" that the record asks for now: records "
-                        "that are published carry it, so write it into the record as well",
-                        external_dns_parameters[pin->id].name, check_shown(run, pin->kept),
-                        check_shown(run, pin->asked));
+    if (pin->asked.at && !text_equal(pin->asked, pin->kept) && !run->record->may_move)
+        findings_add_at(
+            run->findings, FINDING_WARNING, pin->path,
+            "\"%s\" is in force, not \"%s\", as names that stand carry it: put it back, "
+            "or let them move by the annotation " MOVE_ANNOTATION ": drain",
+            check_shown(run, pin->kept), check_shown(run, pin->asked));
+}
+
+static void warn_of_left_out(const struct check_run *run)
+{
+    const struct update_record *record = run->record;
+    if (!record->values[PARAMETER_TXT_PREFIX] && record->pinned.txt_prefix.len)
+        parameter_warning(run, PARAMETER_TXT_PREFIX,
+                          "is left out, so that %s stays in force: write it down, or \"\" to have "
+                          "none, which moves the names",
+                          check_shown(run, record->pinned.txt_prefix));
 }
 
 // The prefix of annotations is that of the first release, whatever a later one has by itself.
@@ -39,17 +51,21 @@ static void check_pins(const struct check_run *run)
     struct update_record plain = *record;
     plain.has_pinned = false;
     struct text annotations = update_record_text(record, PARAMETER_ANNOTATION_PREFIX);
-    struct text prefix = update_record_text(record, PARAMETER_TXT_PREFIX);
+    const struct value *prefix = record->values[PARAMETER_TXT_PREFIX];
     const struct pin pins[] = {
-        {PARAMETER_TXT_OWNER_ID, record->pinned.owner_id, update_record_owner(&plain)},
-        {PARAMETER_TXT_PREFIX, record->pinned.txt_prefix, prefix.at ? prefix : TEXT("")},
-        {PARAMETER_ANNOTATION_PREFIX, record->pinned.annotation_prefix,
-         annotations.len ? annotations : (struct text){0}},
+        {PARAMETER_TXT_OWNER_ID,
+         record->adopt_owner.len ? "spec.adoptOwner" : parameter_path(run, PARAMETER_TXT_OWNER_ID),
+         record->pinned.owner_id, update_record_owner(&plain)},
+        {PARAMETER_TXT_PREFIX, parameter_path(run, PARAMETER_TXT_PREFIX), record->pinned.txt_prefix,
+         value_text(prefix)},
+        {PARAMETER_ANNOTATION_PREFIX, parameter_path(run, PARAMETER_ANNOTATION_PREFIX),
+         record->pinned.annotation_prefix, annotations.len ? annotations : (struct text){0}},
     };
     for (size_t i = 0; i < COUNT_OF(pins); i++) {
         check_kept(run, &pins[i]);
         warn_of_other(run, &pins[i]);
     }
+    warn_of_left_out(run);
 }
 
 void check_pinned(const struct check_run *run)

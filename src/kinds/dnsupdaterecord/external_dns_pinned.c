@@ -59,6 +59,60 @@ struct text external_dns_place(struct arena *arena, const struct external_dns_st
     return text_of(arena_copy(arena, place.at ? place.at : "", place.len));
 }
 
+// The next of the place's values of that flag.
+static bool next_value(struct text *rest, struct text flag, struct text *out)
+{
+    struct text line;
+    struct text name;
+    while (rest->len && text_cut(rest, '\n', &line))
+        if (text_cut(&line, '=', &name) && text_equal(name, flag)) {
+            *out = line;
+            return true;
+        }
+    return false;
+}
+
+// Hosts and zones are names.
+static bool is_same_value(struct text flag, struct text a, struct text b)
+{
+    if (!text_is(flag, external_dns_parameters[PARAMETER_RFC2136_HOST].name) &&
+        !text_is(flag, external_dns_parameters[PARAMETER_RFC2136_ZONE].name))
+        return text_equal(a, b);
+    a.len -= a.len > 1 && text_ends(a, ".");
+    b.len -= b.len > 1 && text_ends(b, ".");
+    return text_equal_nocase(a, b);
+}
+
+bool external_dns_is_moved_by(const struct external_dns_pinned *from,
+                              const struct external_dns_pinned *to, struct text flag)
+{
+    struct text a;
+    struct text b;
+    struct text old = from->place;
+    struct text new = to->place;
+    if (text_is(flag, "txt-owner-id"))
+        return !text_equal(from->owner_id, to->owner_id);
+    if (text_is(flag, "txt-prefix"))
+        return !text_equal(from->txt_prefix, to->txt_prefix);
+    if (text_is(flag, "annotation-prefix"))
+        return !text_equal(from->annotation_prefix, to->annotation_prefix);
+    while (next_value(&old, flag, &a))
+        if (!next_value(&new, flag, &b) || !is_same_value(flag, a, b))
+            return true;
+    return next_value(&new, flag, &b);
+}
+
+bool external_dns_is_same_place(const struct external_dns_pinned *a,
+                                const struct external_dns_pinned *b)
+{
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        const struct external_dns_parameter *row = &external_dns_parameters[i];
+        if ((row->traits & TRAIT_PLACE) && external_dns_is_moved_by(a, b, text_of(row->name)))
+            return false;
+    }
+    return !external_dns_is_moved_by(a, b, TEXT("provider"));
+}
+
 // ---- the key ------------------------------------------------------------------------------------
 
 #define SECRET_TARGET "rfc2136-tsig-secret"
@@ -80,6 +134,36 @@ struct text external_dns_signer(struct arena *arena, const struct update_record 
                       TEXT_ARGS(ref->key));
     return text_of(arena_copy(arena, lines.at ? lines.at : "", lines.len));
 }
+
+// ---- what is asked for --------------------------------------------------------------------------
+
+static bool makes_owner(const struct update_record *record)
+{
+    return !record->adopt_owner.len &&
+           text_is(update_record_text(record, PARAMETER_TXT_OWNER_ID), "default");
+}
+
+void external_dns_pinned_ask(struct arena *arena, const struct external_dns_input *input,
+                             struct text process_owner, struct external_dns_pinned *out)
+{
+    struct external_dns_start start;
+    struct external_dns_input asked = *input;
+    const struct update_record *record = input->record;
+    external_dns_pinned_make(arena, record, input->minor, input->project, process_owner, out);
+    if (record->has_pinned && makes_owner(record))
+        out->owner_id = record->pinned.owner_id;
+    if (record->has_pinned && !record->values[PARAMETER_TXT_PREFIX])
+        out->txt_prefix = record->pinned.txt_prefix;
+    if (record->has_pinned && !record->values[PARAMETER_ANNOTATION_PREFIX])
+        out->annotation_prefix = record->pinned.annotation_prefix;
+    asked.pinned = out;
+    external_dns_start_make(arena, &asked, &start);
+    out->place = external_dns_place(arena, &start);
+    out->is_native = record->is_native;
+    out->signer = external_dns_signer(arena, record);
+}
+
+// ---- the key in force ---------------------------------------------------------------------------
 
 // A Secret's name has no slash.
 static void take_secret(struct arena *arena, struct update_record *record, struct text text)

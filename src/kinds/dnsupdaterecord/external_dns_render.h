@@ -54,6 +54,18 @@ void external_dns_pinned_make(struct arena *arena, const struct update_record *r
                               unsigned minor, struct text project, struct text process_owner,
                               struct external_dns_pinned *out);
 
+// The same with the place and the signer; what a pinned record does not say stays as it is pinned.
+// `input` need not have `pinned`.
+void external_dns_pinned_ask(struct arena *arena, const struct external_dns_input *input,
+                             struct text process_owner, struct external_dns_pinned *out);
+
+// Would records stand elsewhere by what that parameter, or "provider", says? Spelling does not
+// count, nor does which engine writes them.
+bool external_dns_is_moved_by(const struct external_dns_pinned *from,
+                              const struct external_dns_pinned *to, struct text flag);
+bool external_dns_is_same_place(const struct external_dns_pinned *a,
+                                const struct external_dns_pinned *b);
+
 // "public-dns-b4bbad42": the value of the label update-record, behind "external-dns-" the name of
 // the Deployment and what belongs to it.
 const char *update_record_label(struct arena *arena, struct text project, struct text record);

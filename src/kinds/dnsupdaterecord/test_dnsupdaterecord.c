@@ -484,12 +484,13 @@ static void what_is_pinned_is_in_force(void **state)
         {"'txt-prefix':'p.'", NULL},
         {"'txt-prefix':'p.','txt-owner-id':'default'", NULL},
         {"'txt-prefix':'p.','txt-owner-id':'old','annotation-prefix':'a/'", NULL},
-        {"'txt-prefix':'q.'", PINNED_AT ": txt-prefix \"p.\" is in force, not \"q.\""},
-        {"'txt-prefix':''", PINNED_AT ": txt-prefix \"p.\" is in force, not \"\""},
+        {"'txt-prefix':'q.'", PARAMETERS_AT "txt-prefix: \"p.\" is in force, not \"q.\""},
+        {"'txt-prefix':''", PARAMETERS_AT "txt-prefix: \"p.\" is in force, not \"\""},
+        {"'txt-owner-id':'old'", PARAMETERS_AT "txt-prefix: is left out, so that p. stays"},
         {"'txt-prefix':'p.','txt-owner-id':'new'",
-         PINNED_AT ": txt-owner-id \"old\" is in force, not \"new\""},
+         PARAMETERS_AT "txt-owner-id: \"old\" is in force, not \"new\""},
         {"'txt-prefix':'p.','annotation-prefix':'b/'",
-         PINNED_AT ": annotation-prefix \"a/\" is in force, not \"b/\""},
+         PARAMETERS_AT "annotation-prefix: \"a/\" is in force, not \"b/\""},
     };
     for (size_t i = 0; i < COUNT_OF(asked); i++) {
         const char *fields = arena_printf(arena, "'external-dns-parameters':{%s}", asked[i][0]);
@@ -498,9 +499,11 @@ static void what_is_pinned_is_in_force(void **state)
         check_holds(warnings_of(object), asked[i][1]);
         if (!asked[i][1])
             assert_string_equal(warnings_of(object), "");
+        value_put_text(arena, object, "metadata.annotations[" MOVE_ANNOTATION "]", "drain");
+        assert_null(strstr(warnings_of(object), "is in force, not"));
     }
     check_holds(warnings_of(pinned_record(pin, "'adoptOwner':'new'")),
-                "txt-owner-id \"old\" is in force, not \"new\"");
+                "spec.adoptOwner: \"old\" is in force, not \"new\"");
 }
 
 static void a_pinned_prefix_admits_no_suffix(void **state)
