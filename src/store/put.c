@@ -51,9 +51,10 @@ bool put_is_ours(const struct store_object_write *put, const struct value *now)
 bool put_refuse(const struct store_object_write *put, struct error *err)
 {
     const struct object_ref_key *key = &put->key;
-    error_set(err, FAULT_SPEC, "NotOurs",
-              "%s %.*s/%.*s is somebody else's and stays as it is: choose another name",
-              key->kind->name, TEXT_ARGS(key->namespace_), TEXT_ARGS(key->name));
+    error_set(err, FAULT_SPEC, "NotOurs", "%s %.*s/%.*s is somebody else's and stays as it is: %s",
+              key->kind->name, TEXT_ARGS(key->namespace_), TEXT_ARGS(key->name),
+              put->is_unread ? "choose another name"
+                             : "remove it or, if Signpost made it, put its labels back");
     if (put->grant && err) {
         AUTO_BUFFER text = {0};
         buffer_add_text(&text, err->text);
@@ -61,6 +62,65 @@ bool put_refuse(const struct store_object_write *put, struct error *err)
                   text.at, put->grant->key, put->grant->value);
     }
     return false;
+}
+
+// ---- labels that were taken off -----------------------------------------------------------------
+
+static bool has_owner(const struct value *now, const struct value *owner)
+{
+    value_each (item, value_at(now, "metadata.ownerReferences", NULL))
+        if (value_covers(item, owner))
+            return true;
+    return false;
+}
+
+static bool has_annotation(const struct value *now, const struct value *wanted)
+{
+    const struct value *there = value_at(now, "metadata.annotations", NULL);
+    value_each (item, value_at(wanted, "metadata.annotations", NULL)) {
+        const struct value *found = value_find_text(there, item->key);
+        if (found && value_equal(found, item))
+            return true;
+    }
+    return false;
+}
+
+static bool was_made(const struct value *wanted, const struct value *now, bool is_written)
+{
+    const struct value *owners = value_at(wanted, "metadata.ownerReferences", NULL);
+    if (owners && owners->first)
+        return has_owner(now, owners->first);
+    return is_written && has_annotation(now, wanted);
+}
+
+bool put_was_written(const struct value *now)
+{
+    value_each (item, value_at(now, "metadata.managedFields", NULL))
+        if (text_is(value_text(value_find(item, "manager")), "signpost"))
+            return true;
+    return false;
+}
+
+bool put_has_labels(const struct value *wanted, const struct value *now)
+{
+    const struct value *labels = value_at(now, "metadata.labels", NULL);
+    value_each (item, value_at(wanted, "metadata.labels", NULL)) {
+        const struct value *found = value_find_text(labels, item->key);
+        if (!found || !text_equal(value_text(item), value_text(found)))
+            return false;
+    }
+    return true;
+}
+
+struct value *put_labels_back(struct arena *arena, const struct value *wanted,
+                              const struct value *now, bool is_written)
+{
+    if (put_has_labels(wanted, now) || !was_made(wanted, now, is_written))
+        return NULL;
+    struct value *tree = value_make(arena, VALUE_MAP);
+    value_put(arena, tree, "metadata.labels",
+              value_copy(arena, value_at(wanted, "metadata.labels", NULL)));
+    return tree;
 }
 
 // ---- trees --------------------------------------------------------------------------------------

@@ -225,12 +225,14 @@ static inline void store_remove_finalizer(struct store *store, const struct obje
 }
 // Creates the object if it is absent; else sets our fields in it, removes those that `tree` has as
 // null, and leaves all others. What was not seen is never overwritten or removed: a name that is
-// taken, or another state than `seen`, answers RACE, status 409. In a cluster a name that an object
-// has which no selector of its kind matches answers SPEC, reason NotOurs, and so does an unread
-// object that exists and is not ours; of one that is ours the fields go that an earlier
-// write set and this one does not name; it cannot be removed. Removing an object that is gone
-// already is no failure. `write` may be freed on return; the reply names no object: where the kind
-// is read, an event follows the reply or came before it.
+// taken, or another state than `seen`, answers RACE, status 409. From an object that we made for a
+// controller somebody may have taken labels off, so that it is not seen: these are put back
+// (put_labels_back), and nothing else is changed. In a cluster a name that another object has which
+// no selector of its kind matches answers SPEC, reason NotOurs, and so does an unread object that
+// exists and is not ours; of one that is ours the fields go that an earlier write set and this one
+// does not name; it cannot be removed. Removing an object that is gone already is no failure.
+// `write` may be freed on return; the reply names no object: where the kind is read, an event
+// follows the reply or came before it.
 static inline void store_write_object(struct store *store, const struct store_object_write *write,
                                       store_done *done, void *context)
 {

@@ -2,6 +2,7 @@
 records in real name servers, and back."""
 
 import base64
+import copy
 import json
 
 import pytest
@@ -187,6 +188,61 @@ def test_a_name_of_another_owner_is_left_alone_and_told(site):
                           "the record is told of it", SLOW_S, site.programs())
     assert "them" in api.condition(found, "Synced")["message"]
     assert answers(site.server, name, "A") == ["203.0.113.9"]
+
+
+def test_labels_that_somebody_takes_off_are_put_back(site):
+    name = site.namespace
+    site.start()
+    site.publish("shop", name)
+    site.wait_name(name, ["198.51.100.7"])
+    for kind in ("DNSEndpoint", "Deployment", "ServiceAccount", "Role", "RoleBinding"):
+        found, = (each for each in site.api.list(kind, name)
+                  if "app.kubernetes.io/managed-by" in each["metadata"].get("labels", {}))
+        meta = found["metadata"]
+        site.api.merge(kind, meta["name"], name, {"metadata": {"labels": None}})
+        again = site.api.wait(kind, meta["name"], name,
+                              lambda now, labels=meta["labels"]:
+                              now["metadata"].get("labels") == labels,
+                              f"the {kind} has its labels", SLOW_S, site.programs())
+        assert again["metadata"]["uid"] == meta["uid"]
+    assert site.record()["status"]["deployment"] == meta["name"]
+    assert answers(site.server, name, "A") == ["198.51.100.7"]
+
+
+def test_labels_of_another_project_are_put_back_and_strangers_stay(knot_site):
+    """No owner is named there: what says that we made it is that we wrote it."""
+    site, name = knot_site, knot_site.namespace
+    other = copy.copy(site)
+    other.namespace = site.cluster.new_namespace()
+    site.operator.watched.append(other.namespace)
+    site.api.apply(of("LogicalCloud", "cloud", other.namespace,
+                      clusterReferences=[{"name": "one", "clusterProvider": "vendor",
+                                          "cluster": name}],
+                      kvPairs=[{"name": "dns-update-record-list",
+                                "kv": [{"one": f"{name}/public-dns"}]}]))
+    site.start(allowedProjects=[other.namespace])
+    other.publish("shop", name)
+    site.wait_name(name, ["198.51.100.7"])
+    found, = site.api.list("DNSEndpoint", name)
+    meta = found["metadata"]
+    assert "ownerReferences" not in meta
+    site.api.merge("DNSEndpoint", meta["name"], name, {"metadata": {"labels": None}})
+    site.api.wait("DNSEndpoint", meta["name"], name,
+                  lambda now: now["metadata"].get("labels") == meta["labels"],
+                  "it has its labels", SLOW_S, site.programs())
+    site.operator.replicas[0].program.kill()
+    site.api.delete("DNSEndpoint", meta["name"], name)
+    stranger = site.api.apply({"apiVersion": found["apiVersion"], "kind": "DNSEndpoint",
+                               "metadata": {"name": meta["name"], "namespace": name,
+                                            "annotations": meta["annotations"]},
+                               "spec": {"endpoints": []}})
+    site.operator.start(*site.words)
+    other.wait_publication("shop", lambda status: "put its labels back" in json.dumps(status),
+                           "the stranger is told")
+    now = site.api.get("DNSEndpoint", meta["name"], name)
+    assert now["metadata"]["resourceVersion"] == stranger["metadata"]["resourceVersion"]
+    site.api.merge("DNSPublication", "shop", other.namespace, {"metadata": {"finalizers": None}})
+    site.api.delete("DNSPublication", "shop", other.namespace)
 
 
 def remote_kubeconfig(site, rules):

@@ -357,9 +357,10 @@ static const struct value *tree_of(struct arena *arena, const struct object *own
 {
     char uid[37];
     object_write_uid(owner, uid);
-    const char *text =
-        arena_printf(arena, "{\"metadata\":{\"ownerReferences\":[{\"uid\":\"%s\"}]},\"%s\":%s}",
-                     uid, field, json);
+    const char *text = arena_printf(arena,
+                                    "{\"metadata\":{\"labels\":{\"made\":\"here\"},"
+                                    "\"ownerReferences\":[{\"uid\":\"%s\"}]},\"%s\":%s}",
+                                    uid, field, json);
     return value_read_json(arena, text_of(text), &value_reply_limits, NULL);
 }
 

@@ -743,6 +743,29 @@ static void a_child_never_takes_the_place_of_what_was_not_seen(void **state)
     assert_non_null(strstr(rig_read(rig, "web.yaml"), "mail"));
 }
 
+static void labels_that_somebody_took_off_a_child_are_put_back(void **state)
+{
+    struct rig *rig = *state;
+    CLEANUP(arena) struct arena *arena = arena_new();
+    char uid[37];
+    rig_write(rig, "web.yaml", THING("www", "value: a") THING("mail", "value: a"));
+    rig_open(rig);
+    object_write_uid(rig_thing(rig, "www"), uid);
+    rig_write(rig, CHILD,
+              arena_printf(arena,
+                           "apiVersion: test.example.org/v1\nkind: Thing\nmetadata: {name: child, "
+                           "namespace: shop, ownerReferences: [{uid: %s}]}\nspec: {value: b}\n",
+                           uid));
+    assert_false(
+        rig_put_owned_object(rig, "child", rig_thing(rig, "mail"), "{\"value\":\"1\"}", NULL));
+    assert_int_equal(rig->error.status, 409);
+    assert_null(strstr(rig_read(rig, CHILD), "made: here"));
+    assert_true(
+        rig_put_owned_object(rig, "child", rig_thing(rig, "www"), "{\"value\":\"1\"}", NULL));
+    assert_non_null(strstr(rig_read(rig, CHILD), "made: here"));
+    assert_non_null(strstr(rig_read(rig, CHILD), "value: b"));
+}
+
 static void a_child_goes_with_its_owner(void **state)
 {
     struct rig *rig = *state;
@@ -843,6 +866,7 @@ int main(void)
         CASE(what_we_made_goes_with_its_owner),
         CASE(a_child_is_an_object_like_those_of_users),
         CASE(a_child_never_takes_the_place_of_what_was_not_seen),
+        CASE(labels_that_somebody_took_off_a_child_are_put_back),
         CASE(a_child_goes_with_its_owner),
         CASE(children_are_no_reason_to_believe_an_empty_folder),
         CASE(an_edit_that_another_text_was_made_to_hide_is_read),

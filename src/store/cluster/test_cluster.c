@@ -108,6 +108,7 @@ struct bench {
     struct buffer replies;  // the same of writes
     unsigned in_flight;     // as the store is opened with
     const char *const *namespaces;
+    const char *labels; // selector of Notes; NULL: none
 };
 
 static void on_event(void *context, const struct store_event *event)
@@ -175,13 +176,16 @@ static struct kube_access *access_new(void)
 
 static void open_store(struct bench *bench)
 {
+    struct store_kind *selected = arena_new_array(bench->arena, struct store_kind, COUNT_OF(kinds));
+    memcpy(selected, kinds, sizeof kinds);
+    selected[0].selectors[0] = bench->labels;
     const struct cluster_options options = {
         .access = access_new(),
         .namespaces = bench->namespaces,
         .own_namespace = "signpost",
         .lease_namespace = "signpost",
         .instance = "signpost-0",
-        .kinds = kinds,
+        .kinds = selected,
         .kind_count = COUNT_OF(kinds),
         .lease_name = "signpost",
         .lease_duration_ms = 15 * SECOND,
@@ -604,6 +608,65 @@ static void a_child_is_not_made_over_what_others_have_made(void **state)
     put_owned_object(bench, "a", "ours", NULL);
     expect_replies(bench, "Conflict:409 ");
     assert_string_equal(stored(bench, "a", "spec.text"), "\"theirs\"");
+}
+
+// Of an owner, or of none.
+static const char *labelled(struct bench *bench, const char *owner, const char *text)
+{
+    const char *owners = arena_printf(bench->arena,
+                                      ",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":"
+                                      "\"Plan\",\"name\":\"p\",\"uid\":\"%s\"}]",
+                                      owner);
+    return arena_printf(bench->arena,
+                        "{\"metadata\":{\"labels\":{\"a\":\"b\"},\"annotations\":{\"is\":"
+                        "\"x\"}%s},\"spec\":{\"text\":\"%s\"}}",
+                        *owner ? owners : "", text);
+}
+
+static void make_unlabelled(struct bench *bench, const char *name, const char *more)
+{
+    apply(bench, arena_printf(bench->arena,
+                              "{apiVersion: " GROUP "/v1, kind: Note, metadata: {name: %s, "
+                              "namespace: default, %s}, spec: {text: theirs}}",
+                              name, more));
+    pass(bench, SECOND);
+}
+
+#define OWNER(uid) "ownerReferences: [{apiVersion: v1, kind: Plan, name: p, uid: " uid "}]"
+#define WRITER(name) "managedFields: [{manager: " name ", operation: Update}]"
+
+static void labels_that_somebody_took_off_a_child_are_put_back(void **state)
+{
+    struct bench *bench = *state;
+    bench->labels = "a=b";
+    start(bench);
+    make_unlabelled(bench, "a", OWNER("u1"));
+    make_unlabelled(bench, "b", "annotations: {is: x}, " WRITER("signpost"));
+    write_owned_object(bench, "a", labelled(bench, "u1", "ours"), NULL);
+    write_owned_object(bench, "b", labelled(bench, "", "ours"), NULL);
+    expect_replies(bench, "ok:gone ok:gone ");
+    assert_string_equal(stored(bench, "a", "metadata.labels"), "{\"a\":\"b\"}");
+    assert_string_equal(stored(bench, "b", "metadata.labels"), "{\"a\":\"b\"}");
+    assert_string_equal(stored(bench, "a", "spec.text"), "\"theirs\"");
+    write_owned_object(bench, "a", labelled(bench, "u1", "ours"), NULL);
+    expect_replies(bench, "Conflict:409 "); // an event shows that it is there
+}
+
+static void what_lacks_our_labels_and_is_not_ours_stays(void **state)
+{
+    struct bench *bench = *state;
+    bench->labels = "a=b";
+    start(bench);
+    make_unlabelled(bench, "a", OWNER("u2"));
+    make_unlabelled(bench, "b", "annotations: {is: x}, " WRITER("kubectl"));
+    make_unlabelled(bench, "c", "annotations: {is: y}, " WRITER("signpost"));
+    write_owned_object(bench, "a", labelled(bench, "u1", "ours"), NULL);
+    write_owned_object(bench, "b", labelled(bench, "", "ours"), NULL);
+    write_owned_object(bench, "c", labelled(bench, "", "ours"), NULL);
+    expect_replies(bench, "NotOurs:0 NotOurs:0 NotOurs:0 ");
+    assert_string_equal(stored(bench, "a", "metadata.labels"), "");
+    assert_string_equal(stored(bench, "b", "metadata.labels"), "");
+    assert_string_equal(stored(bench, "c", "metadata.labels"), "");
 }
 
 static void a_child_that_was_made_again_by_others_is_not_dropped(void **state)
@@ -1304,6 +1367,8 @@ int main(void)
         TEST(a_child_is_made_changed_and_dropped_as_it_was_seen),
         TEST(null_takes_a_field_out_of_a_child_and_what_is_not_named_stays),
         TEST(a_child_is_not_made_over_what_others_have_made),
+        TEST(labels_that_somebody_took_off_a_child_are_put_back),
+        TEST(what_lacks_our_labels_and_is_not_ours_stays),
         TEST(a_child_that_was_made_again_by_others_is_not_dropped),
         TEST(a_reply_before_its_event_is_not_told_twice),
         TEST(an_event_before_its_reply_is_told_once),

@@ -124,14 +124,18 @@ static char *status_body(const struct write *write, const struct value *tree)
     return write_body_json(root);
 }
 
-// Of the very state `tree`, so that nothing that came in between is taken over.
-static char *put_body(const struct write *write, const struct value *tree)
+void write_body_guard(struct arena *arena, struct value *body, const struct value *tree)
 {
     static const char *const guards[] = {"metadata.uid", "metadata.resourceVersion"};
+    for (size_t i = 0; i < COUNT_OF(guards); i++)
+        value_put(arena, body, guards[i], value_make_text(arena, value_text_at(tree, guards[i])));
+}
+
+static char *put_body(const struct write *write, const struct value *tree)
+{
     CLEANUP(arena) struct arena *arena = arena_new();
     struct value *wanted = write_body_wanted(arena, write);
-    for (size_t i = 0; i < COUNT_OF(guards); i++)
-        value_put(arena, wanted, guards[i], value_make_text(arena, value_text_at(tree, guards[i])));
+    write_body_guard(arena, wanted, tree);
     if (write->kept)
         put_keep(arena, wanted,
                  value_read_json(arena, text_of(write->kept), &value_manifest_limits, NULL), tree);

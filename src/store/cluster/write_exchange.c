@@ -222,6 +222,7 @@ static bool is_ours(const struct write *write, const struct value *tree, struct 
                 value_text_at(wanted, "metadata.namespace"),
                 value_text_at(wanted, "metadata.name")},
         .tree = wanted,
+        .is_unread = write->type == WRITE_PUT,
         .grant = write->grant_key ? &grant : NULL,
     };
     return (tree && put_is_ours(&put, tree)) || put_refuse(&put, error);
@@ -233,24 +234,65 @@ static void refuse_write(struct write *write, const struct error *error)
     writes_fail(write, error);
 }
 
-// By an object that no selector matches: no event will ever show it.
 static bool is_name_taken(const struct write *write, const struct api_reply *reply)
 {
-    return write->type == WRITE_CREATE && write->kind->selectors[0] && !reply->is_ok &&
-           reply->error.status == 409;
+    return write->type == WRITE_CREATE && write->step == STEP_SEND && !reply->is_ok &&
+           reply->error.status == 409 && (write->kind->selectors[0] || !write->is_of_any_replica);
 }
 
-static void name_was_taken(struct write *write)
+static void read_taken(struct write *write)
 {
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER path = {0};
+    struct text name = value_text_at(write_body_wanted(arena, write), "metadata.name");
+    buffer_printf(&path, "%.*s/%.*s%s", (int)strcspn(write->path, "?"), write->path,
+                  TEXT_ARGS(name), write_forms[WRITE_CHANGE].query);
+    free(write->path);
+    write->path = buffer_steal(&path);
+    write->first_step = write->step = STEP_READ;
+    send_read(write);
+}
+
+// `patch`: the labels that somebody took off what we made.
+static void send_labels(struct write *write, const struct value *tree, const struct value *patch)
+{
+    free(write->body);
+    write->body = write_body_json(patch);
+    write->type = WRITE_CHANGE;
+    write->first_step = STEP_SEND;
+    send_write(write, tree);
+}
+
+// Where no selector matches what has the name, no event will ever show it.
+static void name_was_taken(struct write *write, const struct value *tree)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
     struct error error = {0};
-    is_ours(write, NULL, &error);
-    refuse_write(write, &error);
+    const struct value *wanted = write_body_wanted(arena, write);
+    struct value *labels = write->is_of_any_replica
+                               ? NULL
+                               : put_labels_back(arena, wanted, tree, put_was_written(tree));
+    if (labels) {
+        write_body_guard(arena, labels, tree);
+        send_labels(write, tree, labels);
+    } else if (!put_has_labels(wanted, tree) && !store_selects(write->kind, tree)) {
+        is_ours(write, NULL, &error);
+        refuse_write(write, &error);
+    } else {
+        error_set(&error, FAULT_RACE, "Conflict", "already exists");
+        error.status = 409;
+        writes_fail(write, &error);
+    }
 }
 
 // Others wrote there: the body is made beside that, if it still is the state that was seen.
 static void was_read(struct write *write, const struct value *tree)
 {
     struct error error = {0};
+    if (write->type == WRITE_CREATE) {
+        name_was_taken(write, tree);
+        return;
+    }
     if (write->type == WRITE_PUT && !is_ours(write, tree, &error)) {
         refuse_write(write, &error);
         return;
@@ -302,7 +344,7 @@ static void replied(void *context, const struct api_reply *reply)
     else if (!reply->is_ok && (wait_and_try(write, &reply->error) || read_back(write, reply)))
         return;
     else if (is_name_taken(write, reply))
-        name_was_taken(write);
+        read_taken(write);
     else if (!reply->is_ok)
         writes_fail(write, &reply->error);
     else if (!tree)

@@ -26,7 +26,8 @@ enum write_type {
 
 // The request to the API server that a write is at.
 enum write_step {
-    STEP_READ, // the object, as the body depends on what others wrote there
+    // The object, as the body depends on what others wrote there. CREATE: what has the name.
+    STEP_READ,
     STEP_MAKE, // PUT: an empty one, as an apply would take over what somebody else made meanwhile
     STEP_SEND,
     STEP_CLEAR,     // labels and annotations that others wrote as well: an apply leaves them there
@@ -102,7 +103,9 @@ char *write_body_drop_shard(const char *version);
 // PUT: whose the object is, and nothing else. What is applied later is ours by that alone, and can
 // go again.
 char *write_body_bare(const struct write *write);
-// PUT: the state that the asker wants.
+// Only the very state `tree` is changed, so that nothing that came in between is taken over.
+void write_body_guard(struct arena *arena, struct value *body, const struct value *tree);
+// PUT, CREATE: the state that the asker wants.
 struct value *write_body_wanted(struct arena *arena, const struct write *write);
 // What STEP_SEND sends. `tree`: the object as it stands, or NULL when nothing of others is in the
 // way. NULL: a request without a body.

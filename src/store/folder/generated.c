@@ -181,6 +181,20 @@ bool generated_patch(struct generated *generated, const struct store_object_writ
     return write_tree(generated, put->key.kind, path.at, tree, err);
 }
 
+bool generated_relabel(struct generated *generated, const struct store_object_write *put,
+                       struct error *err)
+{
+    CLEANUP(arena) struct arena *arena = arena_new();
+    AUTO_BUFFER path = {0};
+    struct value *now;
+    add_path(&path, generated, &put->key);
+    if (put->is_of_any_replica || !read_tree(arena, path.at, &now, err) || !now)
+        return false;
+    const struct value *labels = put_labels_back(arena, put->tree, now, true);
+    const struct store_object_write patch = {.key = put->key, .tree = labels};
+    return labels && generated_patch(generated, &patch, err);
+}
+
 bool generated_has(const struct generated *generated, const struct object_ref_key *key)
 {
     AUTO_BUFFER path = {0};

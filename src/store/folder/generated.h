@@ -38,6 +38,10 @@ bool generated_put(struct generated *generated, const struct store_object_write 
 // The same, but leaves fields that `put` does not name as they are.
 bool generated_patch(struct generated *generated, const struct store_object_write *put,
                      struct error *err);
+// Puts back the labels that somebody took off what we made for a controller. False, perhaps without
+// a fault: they are there, or it is of another owner.
+bool generated_relabel(struct generated *generated, const struct store_object_write *put,
+                       struct error *err);
 bool generated_has(const struct generated *generated, const struct object_ref_key *key);
 // It is no error if there is no such file.
 bool generated_drop(struct generated *generated, const struct object_ref_key *key,

@@ -630,9 +630,11 @@ static bool write_child(struct folder *folder, const struct store_object_write *
         return check_child(folder, write->seen, err)
                    ? generated_drop(&folder->owned_objects, &write->key, err)
                    : err->status == 404;
-    return (write->seen ? check_child(folder, write->seen, err)
-                        : check_absent(folder, &write->key, err)) &&
-           generated_patch(&folder->owned_objects, write, err);
+    if (write->seen ? check_child(folder, write->seen, err)
+                    : check_absent(folder, &write->key, err))
+        return generated_patch(&folder->owned_objects, write, err);
+    return !write->seen && err->status == 409 && !stands_in_manifest(folder, &write->key) &&
+           generated_relabel(&folder->owned_objects, write, err);
 }
 
 void write_object(struct folder *folder, const struct store_object_write *write, store_done *done,
