@@ -415,7 +415,7 @@ def test_strict_requests_want_what_they_name(shop):
     strict = shop.put(f"{CLOUDS}/cloud/kv-pairs", "dns-update-record-list", spec, "?strict=true")
     assert (strict.status, strict.lines) == (
         409, ["Cannot perform requested operation. Parent resource not found",
-              "/spec/kv: DNS update record not found"])
+              "/spec/kv: DNS update record not found: later of dns-update-record-list kv[1] b"])
     assert shop.put(f"{CLOUDS}/cloud/kv-pairs", "dns-update-record-list", spec).status == 200
     assert shop.put(GROUP, "g2", {"logicalCloud": "nobody"}, "?strict=true").status == 409
     assert shop.put(GROUP, "g2", {"logicalCloud": "nobody"}).status == 201

@@ -107,8 +107,12 @@ static void check_record_list(const struct check_item *item, struct text_lines *
     const struct kv_record *records = kv_record_list(out->arena, &sets, item->names[0], &count);
     for (size_t i = 0; i < count; i++) {
         const struct text names[] = {records[i].project, records[i].record};
+        size_t known = out->count;
         if (!records[i].fault)
             add_if_missing(item, RESOURCE_RECORD, names, "/spec/kv", out);
+        if (out->count > known)
+            out->items[known] = arena_printf(out->arena, "%s: %.*s of %s", out->items[known],
+                                             TEXT_ARGS(names[1]), records[i].where);
     }
 }
 

@@ -223,6 +223,19 @@ static bool take_limit(struct text value, struct route *out, struct error *err)
     return refuse_target(err, 400, "limit: a number from 1 to 1000");
 }
 
+// Others are ignored, but a dry run must not become a write for a letter.
+static bool check_spelling(struct text name, struct error *err)
+{
+    static const char *const known[] = {"limit", "strict", "continue", "key", "dryRun", "move"};
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (text_equal_nocase(name, text_of(known[i])) && !text_is(name, known[i])) {
+            error_set(err, FAULT_SPEC, "Invalid", "%.*s: is spelled %s", TEXT_ARGS(name), known[i]);
+            err->status = 400;
+            return false;
+        }
+    return true;
+}
+
 static bool take_parameter(struct text name, struct text value, struct route *out,
                            struct error *err)
 {
@@ -261,7 +274,7 @@ static bool read_query(struct arena *arena, struct text query, struct route *out
         if (!decode_percent(arena, raw_name, true, &name) ||
             !decode_percent(arena, rest.at ? rest : TEXT(""), true, &value))
             return refuse_target(err, 400, "% in a query needs two hex digits behind it");
-        if (!take_parameter(name, value, out, err))
+        if (!check_spelling(name, err) || !take_parameter(name, value, out, err))
             return false;
     }
     return true;

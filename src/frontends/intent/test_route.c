@@ -123,6 +123,8 @@ static void values_that_no_parameter_takes_are_refused_with_those_that_it_takes(
         {"limit=0", "limit: a number from 1 to 1000"},
         {"dryRun=all", "dryRun: All is the one value"},
         {"move=away", "move: drain and abandon are the values"},
+        {"dryrun=All", "dryrun: is spelled dryRun"},
+        {"Strict", "Strict: is spelled strict"},
     };
     struct route route;
     (void)state;
