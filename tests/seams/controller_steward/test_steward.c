@@ -429,7 +429,7 @@ static void a_notice_whose_name_is_taken_stays_and_stops_no_other(void **state)
     expect_notice("ann-rules", "{\"motto\":\"nothing is lost\",\"gate\":\"192.0.2.1:80\"}");
     expect_event("the notice ann-count is up", 0);
     assert_non_null(strstr(status_text(), "NoticeTaken"));
-    assert_non_null(strstr(status_text(), "choose another name"));
+    assert_non_null(strstr(status_text(), "is somebody else's and stays as it is: remove it"));
     expect_event("the notice ann-rules is up", 1);
     const struct object_ref_key key = notice_key("ann-count");
     assert_true(model_server_delete(bench.server, &key));
