@@ -162,7 +162,7 @@ static enum ownership ask_owner(struct check *check, struct text name, struct te
     enum ownership found = NOBODYS;
     const struct update_record *spec = check->record->spec;
     const struct registry_affix affix = update_record_affix(spec);
-    if (!text_is(update_record_text(spec, PARAMETER_REGISTRY), "txt"))
+    if (!text_is(update_record_registry(spec), "txt"))
         return UNKNOWN;
     registry_name_write(&at, name, type, &affix);
     ask(check, text_of(arena_copy(check->reconcile->arena, at.at, at.len)), TEXT("TXT"));

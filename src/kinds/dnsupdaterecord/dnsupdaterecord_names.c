@@ -2,6 +2,7 @@
 
 #include "dns/record.h"
 #include "dns/registry_name.h"
+#include "kinds/dnsupdaterecord/external_dns_render.h"
 
 static struct text without_dot(struct text domain)
 {
@@ -70,13 +71,26 @@ static bool is_in_filter(struct arena *arena, const struct update_record *record
            !is_matched(excludes, exclude_count, name);
 }
 
+// What a pinned record asks for anew comes into force with a move alone.
+static struct text text_in_force(const struct update_record *record, enum external_dns_id id)
+{
+    return record->has_pinned && record->pinned.place.len
+               ? external_dns_place_find(&record->pinned, text_of(external_dns_parameters[id].name))
+               : update_record_text(record, id);
+}
+
+struct text update_record_registry(const struct update_record *record)
+{
+    return text_in_force(record, PARAMETER_REGISTRY);
+}
+
 struct registry_affix update_record_affix(const struct update_record *record)
 {
     return (struct registry_affix){
         .prefix = record->has_pinned ? record->pinned.txt_prefix
                                      : update_record_text(record, PARAMETER_TXT_PREFIX),
-        .suffix = update_record_text(record, PARAMETER_TXT_SUFFIX),
-        .wildcard = update_record_text(record, PARAMETER_TXT_WILDCARD_REPLACEMENT),
+        .suffix = text_in_force(record, PARAMETER_TXT_SUFFIX),
+        .wildcard = text_in_force(record, PARAMETER_TXT_WILDCARD_REPLACEMENT),
     };
 }
 
@@ -92,7 +106,7 @@ enum reason update_record_name_fault(struct arena *arena, const struct update_re
                              TEXT_ARGS(record->name));
         return REASON_OUTSIDE_DOMAIN_FILTER;
     }
-    if (!text_is(update_record_text(record, PARAMETER_REGISTRY), "txt") ||
+    if (!text_is(update_record_registry(record), "txt") ||
         registry_name_fits(name, type, &affix, &err))
         return REASON_NONE;
     *text = arena_copy_text(arena, err.text);

@@ -9,7 +9,10 @@
 // or NAME_TOO_LONG_FOR_REGISTRY, with what to tell people in *text (arena). NONE: it does not.
 enum reason update_record_name_fault(struct arena *arena, const struct update_record *record,
                                      struct text name, struct text type, const char **text);
-// How the names of its ownership records are made. The texts are borrowed from the record.
+// The registry of the names that stand: "txt", "noop", ...
+struct text update_record_registry(const struct update_record *record);
+// How the names of its ownership records are made, also while the record asks for another place.
+// The texts are borrowed from the record.
 struct registry_affix update_record_affix(const struct update_record *record);
 
 // Does external-dns list what is at the provider by AXFR (parameter rfc2136-tsig-axfr)?

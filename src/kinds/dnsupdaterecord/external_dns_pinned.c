@@ -72,7 +72,15 @@ static bool next_value(struct text *rest, struct text flag, struct text *out)
     return false;
 }
 
-// Hosts and zones are names.
+struct text external_dns_place_find(const struct external_dns_pinned *pinned, struct text flag)
+{
+    struct text found = {0};
+    struct text rest = pinned->place;
+    next_value(&rest, flag, &found);
+    return found;
+}
+
+// Hosts and zones are compared as DNS names: without case and final dot.
 static bool is_same_value(struct text flag, struct text a, struct text b)
 {
     if (!text_is(flag, external_dns_parameters[PARAMETER_RFC2136_HOST].name) &&

@@ -54,10 +54,13 @@ void external_dns_pinned_make(struct arena *arena, const struct update_record *r
                               unsigned minor, struct text project, struct text process_owner,
                               struct external_dns_pinned *out);
 
-// The same with the place and the signer; what a pinned record does not say stays as it is pinned.
-// `input` need not have `pinned`.
+// Makes what the record asks for, with place and signer too; what a pinned record leaves out stays
+// as it is pinned. `input` need not have `pinned`.
 void external_dns_pinned_ask(struct arena *arena, const struct external_dns_input *input,
                              struct text process_owner, struct external_dns_pinned *out);
+
+// The first value that the pinned place has of that flag; absent: it has none.
+struct text external_dns_place_find(const struct external_dns_pinned *pinned, struct text flag);
 
 // Would records stand elsewhere by what that parameter, or "provider", says? Spelling does not
 // count, nor does which engine writes them.

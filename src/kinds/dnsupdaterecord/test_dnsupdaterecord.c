@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "kinds/dnsupdaterecord/dnsupdaterecord_names.h"
 #include "kinds/dnsupdaterecord/test_record.h"
 #include "kinds/emco_name.h"
 
@@ -506,6 +507,22 @@ static void what_is_pinned_is_in_force(void **state)
                 "spec.adoptOwner: \"old\" is in force, not \"new\"");
 }
 
+// What the record asks for instead comes with a move.
+static void names_that_stand_are_marked_as_the_pinned_place_says(void **state)
+{
+    (void)state;
+    const char *asked = "'external-dns-parameters':{'txt-suffix':'-new','registry':'noop'}";
+    const struct update_record *record = record_of(
+        pinned_record("{\"txt-owner-id\":\"old\",\"txt-prefix\":\"\",\"annotation-prefix\":\"a/\","
+                      "\"place\":\"provider=aws\\nregistry=txt\\ntxt-suffix=-old\"}",
+                      asked));
+    assert_true(text_is(update_record_affix(record).suffix, "-old"));
+    assert_true(text_is(update_record_registry(record), "txt"));
+    record = record_of(record_with("aws", NULL, NULL, asked));
+    assert_true(text_is(update_record_affix(record).suffix, "-new"));
+    assert_true(text_is(update_record_registry(record), "noop"));
+}
+
 static void a_pinned_prefix_admits_no_suffix(void **state)
 {
     (void)state;
@@ -638,6 +655,7 @@ int main(void)
         UNIT(a_broken_pin_is_not_passed_over),
         UNIT(what_is_pinned_is_judged_like_a_parameter),
         UNIT(what_is_pinned_is_in_force),
+        UNIT(names_that_stand_are_marked_as_the_pinned_place_says),
         UNIT(a_pinned_prefix_admits_no_suffix),
         UNIT(fields_and_annotations_come_through_the_cache),
         UNIT(a_status_is_what_its_schema_allows),
