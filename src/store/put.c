@@ -33,14 +33,20 @@ static bool is_granted(const struct metadata_change *grant, const struct value *
     return grant && text_is(value_text(value_find(annotations, grant->key)), grant->value);
 }
 
-// Pages of ledgers are not applied: nobody puts over one.
-static bool was_applied(const struct value *now)
+// Have we written fields of it? `operation`: "Apply", or NULL for any.
+static bool is_manager(const struct value *now, const char *operation)
 {
     value_each (item, value_at(now, "metadata.managedFields", NULL))
         if (text_is(value_text(value_find(item, "manager")), "signpost") &&
-            text_is(value_text(value_find(item, "operation")), "Apply"))
+            (!operation || text_is(value_text(value_find(item, "operation")), operation)))
             return true;
     return false;
+}
+
+// Pages of ledgers are not applied: nobody puts over one.
+static bool was_applied(const struct value *now)
+{
+    return is_manager(now, "Apply");
 }
 
 bool put_is_ours(const struct store_object_write *put, const struct value *now)
@@ -95,10 +101,7 @@ static bool was_made(const struct value *wanted, const struct value *now, bool i
 
 bool put_was_written(const struct value *now)
 {
-    value_each (item, value_at(now, "metadata.managedFields", NULL))
-        if (text_is(value_text(value_find(item, "manager")), "signpost"))
-            return true;
-    return false;
+    return is_manager(now, NULL);
 }
 
 bool put_has_labels(const struct value *wanted, const struct value *now)

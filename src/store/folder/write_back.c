@@ -157,7 +157,7 @@ static void finish_moves(struct folder *folder)
     folder->move_count = kept;
 }
 
-// Once for each time that it begins: nothing else depends on them.
+// An outage is logged when it begins. Nothing depends on Events, so the store stays ready.
 static void write_events(struct folder *folder)
 {
     struct error err;
