@@ -189,7 +189,7 @@ static void check_addresses(struct text value, const char *path, struct findings
     }
 }
 
-// Of a service alone, behind a dot, or of them all.
+// "dnsPublicAddress" is of all services, "dnsPublicAddress.web" of one.
 static bool holds_addresses(struct text key)
 {
     struct text word;

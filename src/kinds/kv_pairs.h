@@ -36,7 +36,7 @@ struct kv_sets kv_sets_decode(struct arena *arena, const struct value *list);
 // list of records is passed over. Absent: there is none.
 struct text kv_sets_find(const struct kv_sets *sets, struct text key);
 
-// The same of dnsTTL, in seconds; 0: there is none that can be one.
+// The TTL under dnsTTL, in seconds; 0: there is none, or its text is no TTL.
 int64_t kv_sets_ttl(const struct kv_sets *sets);
 
 enum kv_fault {

@@ -175,7 +175,7 @@ static bool is_refused(const struct report *report, const struct intent_endpoint
            !endpoint_stands(&report->reconcile->context, endpoint);
 }
 
-// Of a DNSEndpoint that may not be written, what it has so far is what is published.
+// A DNSEndpoint that may not be written still publishes what it has so far.
 static void add_refused(struct report *report, const struct intent_endpoint *endpoint)
 {
     const struct dnsendpoint *seen = &endpoint->standing->says;
@@ -194,7 +194,7 @@ static void note_first(const struct intent_endpoint **first, const struct intent
         *first = endpoint;
 }
 
-// Of records for different domains each leaves out the names of the others, which is no fault.
+// A name that lies outside of the record's domains is no fault if another record publishes it.
 static void count_endpoint(struct report *report, const struct intent_endpoint *endpoint,
                            bool is_published)
 {
@@ -366,7 +366,6 @@ static void report_addresses(struct report *report)
                       "each name has an address");
 }
 
-// Of the lists of records.
 // A record that names stand in and that nobody carries to its provider.
 static const struct resolved_record *first_unavailable(const struct report *report,
                                                        const struct condition **why)

@@ -33,7 +33,7 @@ static bool has_twins(const struct publication_reconcile *reconcile)
 
 // ---- names --------------------------------------------------------------------------------------
 
-// By name; of one name those first that stand already.
+// Sorts by name; of one name, endpoints that stand already come first.
 static int compare_endpoints(const void *a, const void *b)
 {
     const struct intent_endpoint *left = *(const struct intent_endpoint *const *)a;

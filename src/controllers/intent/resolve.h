@@ -66,7 +66,7 @@ bool resolved_is_placed(const struct resolved *resolved, const struct resolved_s
 // Has that record names of that service?
 bool resolved_is_published(const struct resolved *resolved, const struct resolved_service *service,
                            const struct resolved_record *record);
-// What is wrong with listed records, the first four of them, and the reason of the first (arena).
-// NULL: all are used.
+// Describes the first four faults of listed records in one text (arena); *first is the reason of
+// the first one. NULL: there is no fault, and *first stays as it is.
 const char *resolved_list_faults(struct arena *arena, const struct resolved *resolved,
                                  enum reason *first);

@@ -1678,7 +1678,7 @@ static void a_name_is_verified_when_all_servers_answer_with_its_targets(void **s
 
 #define MARK(text) ANSWER("'\\\"" text "\\\"'")
 
-// Of a name that it leaves alone, external-dns says nothing: its ownership record does.
+// External-dns does not report a name that it leaves alone; the ownership record shows the owner.
 static void a_name_of_another_owner_is_told_at_once(void **state)
 {
     static const struct {

@@ -1170,7 +1170,7 @@ static void what_external_dns_says_becomes_a_condition(void **state)
     }
 }
 
-// What name servers answer comes from the publications.
+// Publications report what name servers answer.
 static void what_external_dns_leaves_alone_is_told_of_its_record(void **state)
 {
     static const struct {

@@ -74,7 +74,7 @@ static void put_data(const struct secrets_pass *pass, struct text key, struct te
     value_set(pass->found->data, key, value_make_text(pass->arena, text_of(text)));
 }
 
-// What has a mask keeps its value.
+// A masked value stays as it is in the Secret.
 static void keep_value(const struct secrets_pass *pass, struct text key, bool has_old,
                        const char *pointer)
 {

@@ -179,7 +179,7 @@ static bool has_value(const struct value *secret, struct text key)
            value_text(value_find_text(value_find(secret, "stringData"), key)).len;
 }
 
-// Where Secrets may not be read, nobody can say.
+// A Secret that may not be read (403) is not looked into, and the request goes on.
 static void kept_came(void *context, const struct store_reply *reply)
 {
     struct call *call = context;

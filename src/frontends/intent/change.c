@@ -360,7 +360,7 @@ static void put_move(struct item_change *change, bool begins)
         value_put_text(call->arena, change->built.next, path, call->route.move);
 }
 
-// Before the rules are looked at: these know of a consent.
+// Runs before the rules are checked, as these take a consent into account.
 static void find_move(struct item_change *change)
 {
     struct call *call = change->call;

@@ -223,7 +223,7 @@ static bool take_limit(struct text value, struct route *out, struct error *err)
     return refuse_target(err, 400, "limit: a number from 1 to 1000");
 }
 
-// Others are ignored, but a dry run must not become a write for a letter.
+// Unknown parameters are ignored, but a misspelt dryRun must not become a write.
 static bool check_spelling(struct text name, struct error *err)
 {
     static const char *const known[] = {"limit", "strict", "continue", "key", "dryRun", "move"};
