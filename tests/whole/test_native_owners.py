@@ -39,6 +39,10 @@ class Shared(Own):
     def foreign(self):
         return Owned(self.server)
 
+    def wait_foreign(self):
+        self.site.wait(lambda: [(row["state"], row.get("reason")) for row in self.rows()] == [
+            ("Conflict", "Conflict")], lambda: f"it belongs to others: {self.rows()}", 30)
+
     def wait_owner(self, number):
         self.site.wait(lambda: f"record-{number}-" in str(self.server.ask(f"a-{self.kept}", "TXT")),
                        lambda: f"record-{number} owns it: {self.rows()} "
@@ -90,8 +94,7 @@ def test_a_name_that_others_let_go_is_taken_with_the_next_update(shared):
     shared.foreign().write((shared.kept, 60, "A", THEIRS),
                            (f"a-{shared.kept}", 60, "TXT", f'"{mark("them")}"'))
     shared.start("intent")
-    shared.site.wait(lambda: [row.get("reason") for row in shared.rows()] == ["Conflict"],
-                     "it belongs to others", 30)
+    shared.wait_foreign()
     shared.foreign().erase(shared.kept, f"a-{shared.kept}")
     shared.publication["spec"]["update"] = 1
     shared.set_desired("Instantiated")
@@ -104,8 +107,7 @@ def test_what_others_have_at_the_same_address_does_not_hinder_an_end(shared, own
     shared.foreign().write((shared.kept, 60, "A", ADDRESS),
                            *([(f"a-{shared.kept}", 60, "TXT", f'"{mark(owner)}"')] if owner else []))
     shared.start("intent")
-    shared.site.wait(lambda: [row.get("reason") for row in shared.rows()] == ["Conflict"],
-                     "it belongs to others", 30)
+    shared.wait_foreign()
     shared.set_desired("Terminated")
     wait_state(shared, "Terminated")
     assert shared.server.ask(shared.kept, "A") == {ADDRESS}

@@ -129,6 +129,12 @@ static bool is_answered_otherwise(const struct published_name *name)
            (name->reason == REASON_MISMATCH || name->reason == REASON_OWNER_MISMATCH);
 }
 
+// The server says that the name belongs to another owner.
+static bool is_of_others(const struct published_name *name)
+{
+    return name->state == NAME_CONFLICT && name->reason == REASON_CONFLICT;
+}
+
 // A name that is written, or goes, and of which the server or our backend says why no more comes of
 // it; or that the servers answer with something else. What the guard holds waits for people, and
 // what we may not write is no fault of whoever carries names out.
@@ -140,7 +146,7 @@ static bool is_failing(const struct published_name *name)
     for (size_t i = 0; i < COUNT_OF(warnings); i++)
         if (name->reason == warnings[i])
             return false;
-    return is_answered_otherwise(name) ||
+    return is_answered_otherwise(name) || is_of_others(name) ||
            ((name->state == NAME_WRITTEN || name->state == NAME_REMOVING) && name->reason);
 }
 
@@ -155,7 +161,9 @@ static void find_failure(const struct dnspublication_status *status, const char 
         buffer_printf(&text, "%.*s: %s", TEXT_ARGS(name->name),
                       name->message ? name->message : reason_name(name->reason));
         used->failure = buffer_steal(&text);
-        used->failure_reason = is_answered_otherwise(name) ? name->reason : REASON_SYNC_FAILING;
+        used->failure_reason = is_answered_otherwise(name) ? name->reason
+                               : is_of_others(name)        ? REASON_OWNER_MISMATCH
+                                                           : REASON_SYNC_FAILING;
     }
 }
 

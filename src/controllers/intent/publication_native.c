@@ -445,11 +445,24 @@ static void show_holder(const struct publication_reconcile *reconcile,
     name->message = arena_printf(reconcile->arena, "%.*s has the name", TEXT_ARGS(receipt->holder));
 }
 
-bool native_show(const struct publication_reconcile *reconcile,
-                 const struct intent_endpoint *endpoint, const struct endpoint *set,
-                 struct published_name *name)
+static void show_failure(const struct publication_reconcile *reconcile, const struct error *failure,
+                         struct published_name *name)
 {
-    const struct native_claim *claim = publication_find_native(reconcile, endpoint, set);
+    show_error(reconcile, failure, name);
+    if (name->reason == REASON_CONFLICT)
+        name->state = NAME_CONFLICT;
+}
+
+// Has a process that begins anew yet to try what was another's?
+static bool is_conflict_still(const struct receipt *receipt, const struct published_name *before)
+{
+    return before && before->state == NAME_CONFLICT && before->reason == REASON_CONFLICT &&
+           !receipt->is_open;
+}
+
+bool native_show(const struct publication_reconcile *reconcile, const struct native_claim *claim,
+                 const struct published_name *before, struct published_name *name)
+{
     const struct receipt *receipt = claim ? claim->receipt : NULL;
     if (!receipt || name->state != NAME_WRITTEN)
         return false;
@@ -460,11 +473,16 @@ bool native_show(const struct publication_reconcile *reconcile,
     if (is_being_shared(reconcile, claim))
         return false;
     const struct error *failure = failure_of(reconcile, claim);
-    if (receipt->state == RECEIPT_LOST)
+    if (receipt->state == RECEIPT_LOST) {
         show_holder(reconcile, receipt, name);
-    else if (failure)
-        show_error(reconcile, failure, name);
-    else
+    } else if (failure) {
+        show_failure(reconcile, failure, name);
+    } else if (is_conflict_still(receipt, before)) {
+        name->state = NAME_CONFLICT;
+        name->reason = before->reason;
+        name->message = before->message;
+    } else {
         return false;
+    }
     return true;
 }

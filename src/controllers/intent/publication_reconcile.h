@@ -86,7 +86,8 @@ void publication_drain(struct publication_reconcile *reconcile, struct publicati
 // Their DNSEndpoints stay, so that they are removed when somebody can.
 bool publication_is_stranded(const struct publication_record *record);
 
-// Has the status of before the name in that record, as one that may stand at its provider?
+// Has the status of before the name in that record, as one that may stand at its provider? One that
+// is another's there (Conflict) has our claim for it, behind its DNSEndpoint, and is none of ours.
 bool publication_remembers(struct publication_reconcile *reconcile,
                            const struct published_name *name,
                            const struct publication_record *record);
@@ -128,10 +129,10 @@ bool publication_shares_with(const struct publication_reconcile *reconcile,
                              const struct native_claim *claim, struct text holder);
 bool native_claim_is_settled(const struct native_claim *claim);
 // Shows what the server said of a written name that goes out through a backend of ours, or why that
-// sends nothing. True: the name is not carried out, and its reason says why.
-bool native_show(const struct publication_reconcile *reconcile,
-                 const struct intent_endpoint *endpoint, const struct endpoint *set,
-                 struct published_name *name);
+// sends nothing. True: the name is not carried out, and its reason says why. `claim` may be NULL,
+// as may `before`: how the status has the name so far.
+bool native_show(const struct publication_reconcile *reconcile, const struct native_claim *claim,
+                 const struct published_name *before, struct published_name *name);
 // Shows why a name is still there that such a claim removes, if that is known.
 void native_show_removal(const struct publication_reconcile *reconcile,
                          const struct native_claim *claim, struct published_name *name);

@@ -167,6 +167,20 @@ static void add_names(struct name_list *list, const struct text *names, size_t c
         list->items[list->count++] = names[i];
 }
 
+// Has the status that set of the record as one that is another's at the server?
+static bool is_of_others(struct publication_reconcile *reconcile, const struct endpoint *set,
+                         const struct publication_record *record)
+{
+    const struct dnspublication_status *before = &reconcile->before;
+    for (size_t i = 0; i < before->name_count; i++)
+        if (before->names[i].state == NAME_CONFLICT &&
+            text_equal(before->names[i].name, set->dns_name) &&
+            text_equal(before->names[i].type, set->type) &&
+            is_name_of(reconcile, &before->names[i], record))
+            return true;
+    return false;
+}
+
 static void add_standing_names(struct name_list *list, struct name_list *targets,
                                struct publication_reconcile *reconcile,
                                const struct publication_record *record)
@@ -177,6 +191,8 @@ static void add_standing_names(struct name_list *list, struct name_list *targets
              publication_record_of(reconcile, standing) == record && at < standing->says.count;
              at++) {
             const struct endpoint *set = &standing->says.endpoints[at];
+            if (is_of_others(reconcile, set, record))
+                continue;
             add_names(list, &set->dns_name, 1);
             add_names(targets, set->targets, set->target_count);
         }

@@ -68,14 +68,19 @@ static bool is_synced(const struct intent_endpoint *endpoint, const struct publi
            (before->state == NAME_READ && endpoint->record->status->last_sync_s > before->since_s);
 }
 
+// What was another's while it was wanted is no name of ours that goes.
 static void report_native(struct report *report, const struct intent_endpoint *endpoint,
-                          const struct endpoint *set, struct published_name *name)
+                          const struct endpoint *set, const struct published_name *before,
+                          struct published_name *name)
 {
     const struct native_claim *claim = publication_find_native(report->reconcile, endpoint, set);
-    if (name->state == NAME_REMOVING && claim && !claim->is_wanted)
+    bool was_conflict = before && before->state == NAME_CONFLICT;
+    if (name->state == NAME_REMOVING && claim && !claim->is_wanted) {
+        name->state = was_conflict ? NAME_CONFLICT : NAME_REMOVING;
         native_show_removal(report->reconcile, claim, name);
-    else if (native_show(report->reconcile, endpoint, set, name) && !report->failed.reason)
+    } else if (native_show(report->reconcile, claim, before, name) && !report->failed.reason) {
         report->failed = *name;
+    }
 }
 
 static enum published_name_state state_of(const struct report *report,
@@ -162,7 +167,7 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
         name->message = NULL;
     }
     if (set && record->record->is_native)
-        report_native(report, endpoint, set, name);
+        report_native(report, endpoint, set, before, name);
     name->since_s = since_of(report, name, before);
     verify(report, endpoint, name, before);
     name->since_s = since_of(report, name, before);
@@ -565,7 +570,7 @@ static bool is_hindered(const struct report *report)
         if (reconcile->records[i].reason && reconcile->records[i].reason != REASON_DRAINING)
             return true;
     for (size_t i = 0; i < report->name_count; i++)
-        if (report->names[i].state == NAME_REMOVING && report->names[i].reason)
+        if (report->names[i].reason)
             return true;
     return reconcile->in->refused;
 }

@@ -1525,6 +1525,76 @@ static void a_native_name_that_may_stay_is_tried_first(void **state)
     site.failure = NULL;
 }
 
+// The next attempt failed like that, and the decisions have heard of it.
+static void fail_claims(const char *reason, const char *failure)
+{
+    site.failure_reason = reason;
+    site.failure = failure;
+    site.outcome = RECEIPT_WAITING;
+    decide_site("dig");
+    reconcile_site("dig");
+}
+
+static void publish_what_others_own(const char *parameters)
+{
+    put_usual();
+    put_record(parameters, ",'engine':'native'");
+    reconcile_site("dig");
+    fail_claims("Conflict", "the name belongs to the owner them");
+    assert_string_equal(text_of_name(0, "state"), "Conflict");
+    assert_string_equal(text_of_name(0, "reason"), "Conflict");
+    assert_string_equal(text_of_name(0, "message"), "the name belongs to the owner them");
+    assert_state("Instantiating", "False/Conflict");
+}
+
+static void a_native_name_that_others_own_is_a_conflict_until_they_let_go(void **state)
+{
+    (void)state;
+    publish_what_others_own("");
+    fail_claims(NULL, NULL); // a process that begins anew has heard nothing yet
+    assert_string_equal(claimed(), "SET A shop example.org 198.51.100.7");
+    assert_string_equal(text_of_name(0, "state"), "Conflict");
+    assert_string_equal(text_of_name(0, "message"), "the name belongs to the owner them");
+    fail_claims("ServerUnreachable", "192.0.2.53:53 does not answer"); // it may have taken it
+    assert_string_equal(text_of_name(0, "state"), "Written");
+    assert_string_equal(text_of_name(0, "reason"), "ServerUnreachable");
+    fail_claims(NULL, NULL);
+    site.outcome = RECEIPT_SETTLED;
+    decide_site("dig");
+    reconcile_site("dig");
+    assert_string_equal(text_of_name(0, "state"), "Synced");
+    assert_string_equal(text_of_name(0, "reason"), "");
+}
+
+// What of ours stands by accident goes behind its DNSEndpoint, and nothing else.
+static void a_native_name_that_others_own_is_not_taken_for_ours_at_a_drain(void **state)
+{
+    (void)state;
+    publish_what_others_own("");
+    put_publication("'desired':'Terminated'");
+    fail_claims(NULL, NULL);
+    assert_string_equal(claimed(), "REMOVE A shop example.org");
+    assert_string_equal(text_of_name(0, "state"), "Conflict");
+    assert_string_equal(state_of_dig(), "Terminating");
+    for (size_t i = 0; i < site.count; i++)
+        if (site.objects[i].kind == &dnsendpoint_kind)
+            site.objects[i].tree = NULL;
+    reconcile_site("dig");
+    assert_string_equal(claimed(), "");
+    assert_string_equal(state_of_dig(), "Terminated");
+    assert_string_equal(drained(), "True/Drained");
+}
+
+static void a_native_name_that_others_own_is_not_called_retained(void **state)
+{
+    (void)state;
+    publish_what_others_own(",'policy':'upsert-only'");
+    put_publication("'desired':'Terminated'");
+    fail_claims(NULL, NULL);
+    assert_string_equal(state_of_dig(), "Terminated");
+    assert_retained("null");
+}
+
 // ---- the end of a namespace ---------------------------------------------------------------------
 
 static void end_namespace(void)
@@ -1773,6 +1843,32 @@ static void a_drain_waits_for_silent_servers_as_long_as_the_record_says(void **s
     assert_string_equal(state_of_dig(), "Terminated");
 }
 
+static int run_native_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        SITE(a_native_name_goes_though_its_object_went_before),
+        SITE(a_native_name_that_may_stay_is_tried_first),
+        SITE(a_native_name_that_others_own_is_a_conflict_until_they_let_go),
+        SITE(a_native_name_that_others_own_is_not_taken_for_ours_at_a_drain),
+        SITE(a_native_name_that_others_own_is_not_called_retained),
+        SITE(the_end_of_a_namespace_gives_native_names_a_last_chance),
+        SITE(a_native_name_is_claimed_when_its_object_stands),
+        SITE(a_native_name_that_is_warned_of_is_published),
+        SITE(a_native_object_goes_behind_its_name),
+        SITE(a_name_in_two_clusters_is_one_native_claim),
+        SITE(of_two_native_records_of_one_zone_one_has_the_name),
+        SITE(a_native_name_that_goes_to_another_record_of_its_zone_goes_from_the_first_one_ahead),
+        SITE(a_native_claim_waits_until_external_dns_has_ended),
+        SITE(without_the_cloud_a_native_name_stays),
+        SITE(a_dry_run_sends_no_native_name),
+        SITE(a_native_name_has_the_least_ttl_at_least),
+        SITE(a_native_name_outside_of_the_zones_is_told),
+        SITE(native_names_of_a_share_group_stand_together),
+        SITE(a_native_name_that_goes_leaves_those_of_its_share_group),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1812,10 +1908,6 @@ int main(void)
         SITE(a_record_that_is_gone_takes_along_whoever_would_remove_names),
         SITE(names_that_a_folder_leaves_to_nobody_keep_their_objects),
         SITE(names_that_external_dns_was_to_remove_are_not_taken_for_gone),
-        SITE(a_native_name_goes_though_its_object_went_before),
-        SITE(a_native_name_that_may_stay_is_tried_first),
-        SITE(a_native_name_that_may_stay_is_tried_first),
-        SITE(the_end_of_a_namespace_gives_native_names_a_last_chance),
         SITE(the_end_of_a_namespace_tells_what_external_dns_leaves),
         SITE(a_folder_has_nobody_who_drains),
         SITE(a_record_that_moves_is_left_and_used_again),
@@ -1834,23 +1926,10 @@ int main(void)
         SITE(a_drain_waits_until_no_server_answers_with_our_targets),
         SITE(a_drain_does_not_wait_for_a_name_that_others_publish),
         SITE(a_drain_waits_for_silent_servers_as_long_as_the_record_says),
-        SITE(a_native_name_is_claimed_when_its_object_stands),
-        SITE(a_native_name_that_is_warned_of_is_published),
-        SITE(a_native_object_goes_behind_its_name),
-        SITE(a_name_in_two_clusters_is_one_native_claim),
-        SITE(of_two_native_records_of_one_zone_one_has_the_name),
-        SITE(a_native_name_that_goes_to_another_record_of_its_zone_goes_from_the_first_one_ahead),
-        SITE(a_native_claim_waits_until_external_dns_has_ended),
-        SITE(without_the_cloud_a_native_name_stays),
-        SITE(a_dry_run_sends_no_native_name),
-        SITE(a_native_name_has_the_least_ttl_at_least),
-        SITE(a_native_name_outside_of_the_zones_is_told),
-        SITE(native_names_of_a_share_group_stand_together),
-        SITE(a_native_name_that_goes_leaves_those_of_its_share_group),
         SITE(a_shared_name_that_is_still_being_agreed_on_is_no_conflict),
         SITE(a_name_goes_to_the_older_of_a_share_group_where_both_cannot_stand),
         SITE(the_older_of_a_share_group_keeps_its_host_name),
         SITE(an_endpoint_says_its_share_group_as_long_as_it_has_one),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL) + run_native_tests();
 }

@@ -46,7 +46,8 @@ static struct site {
     struct error refused;    // why the store refuses objects; no text: it does not
     // What becomes of claims, and what became of those of the last decision.
     enum receipt_state outcome;
-    const char *failure; // of the last attempt, or NULL
+    const char *failure;        // of the last attempt, or NULL
+    const char *failure_reason; // NULL: the server does not answer
     struct receipt *receipts;
     size_t receipt_count;
     const struct object *shared; // a DNSEndpoint of another publication of the share group, or NULL
@@ -285,7 +286,9 @@ static inline void take_claims(void)
                                     .state = claim->is_suspended ? RECEIPT_SUSPENDED : site.outcome,
                                     .attempts = site.failure ? 1 : 0};
         if (site.failure)
-            error_set(&receipt->error, FAULT_AGAIN, "ServerUnreachable", "%s", site.failure);
+            error_set(&receipt->error, FAULT_AGAIN,
+                      site.failure_reason ? site.failure_reason : "ServerUnreachable", "%s",
+                      site.failure);
     }
 }
 

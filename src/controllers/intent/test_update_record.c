@@ -874,6 +874,11 @@ static void what_a_publication_hears_of_a_native_name_is_told_of_its_record(void
     assert_condition("Synced", "False/SyncFailing");
     assert_string_equal(message_of(arena, record_status(), "Synced"),
                         "shop.example.org: the server answered REFUSED");
+    value_put_text(arena, name, "state", "Conflict");
+    value_put_text(arena, name, "reason", "Conflict");
+    store_tree(get_at_site(&dnspublication_kind, "dig"));
+    reconcile_record();
+    assert_condition("Synced", "False/OwnerMismatch");
 }
 
 static void a_native_move_removes_at_the_old_place_first(void **state)
