@@ -139,11 +139,15 @@ def test_a_move_that_abandons_goes_on_after_kill_9(own, other):
     assert not own.condition("Moving")
 
 
-def test_a_name_that_was_never_taken_is_gone_at_once(own):
-    own.intent["spec"]["inbound"][0].update(externalName=own.server.zone)
+def test_an_apex_that_cannot_be_marked_hinders_neither_its_neighbour_nor_the_end(own):
+    entry = own.intent["spec"]["inbound"][0]
+    own.intent["spec"]["inbound"] = [
+        {**entry, "name": name, "serviceName": name, "externalName": name}
+        for name in (own.server.zone, f"{own.kept}.{own.server.zone}")]
     own.site.write("traffic.yaml", yaml.safe_dump(own.intent))
     own.start("intent")
-    own.site.wait(lambda: [row.get("reason") for row in own.rows()] == ["ValidationFailed"],
-                  "the apex cannot be marked as ours", 60)
+    own.site.wait(lambda: sorted((row["state"], row.get("reason")) for row in own.rows()) == [
+        ("Invalid", "ValidationFailed"), ("Verified", None)], lambda: f"{own.rows()}", 20)
+    own.wait_condition("Synced", "True")
     own.set_desired("Terminated")
     wait_state(own, "Terminated")

@@ -437,30 +437,54 @@ void endpoint_give_up(struct intent_endpoint *endpoint, enum published_name_stat
     endpoint->set_count = 0;
 }
 
-static bool has_zone(const struct endpoint_context *context, const struct intent_endpoint *endpoint)
+// Why the zone cannot have the name with that type; NULL: it can. At the apex stand other records,
+// and without a fitting prefix the ownership record of the apex lies beside it.
+static const char *zone_fault(struct arena *arena, const struct update_record *record,
+                              struct text zone, const struct endpoint *set)
 {
-    struct native_zones zones;
-    native_zones_of(context->reader->arena, endpoint->record->record, &zones);
-    return native_zone_of_name(&zones, endpoint->service->name) != NATIVE_ZONES_MAX;
+    AUTO_BUFFER owner = {0};
+    const struct registry_affix affix = update_record_affix(record);
+    if (text_is(set->type, "CNAME") && text_equal(set->dns_name, zone))
+        return arena_printf(arena,
+                            "a host name cannot stand at the apex of the zone %.*s: give an "
+                            "address",
+                            TEXT_ARGS(zone));
+    registry_name_write(&owner, set->dns_name, set->type, &affix);
+    if (!text_is(update_record_registry(record), "txt") ||
+        name_is_within(buffer_text(&owner), zone))
+        return NULL;
+    return arena_printf(arena,
+                        "its ownership record would be %.*s, outside of the zone %.*s: set a "
+                        "txt-prefix that has %%{record_type} in it and ends in a dot, such as "
+                        "%%{record_type}.own.",
+                        TEXT_ARGS(buffer_text(&owner)), TEXT_ARGS(zone));
+}
+
+static void check_set(const struct endpoint_context *context, struct intent_endpoint *endpoint,
+                      struct text zone, const struct endpoint *set)
+{
+    const char *text;
+    struct arena *arena = context->reader->arena;
+    const struct update_record *record = endpoint->record->record;
+    enum reason fault =
+        update_record_name_fault(arena, record, endpoint->service->name, set->type, &text);
+    if (!fault && zone.len) {
+        text = zone_fault(arena, record, zone, set);
+        fault = text ? REASON_VALIDATION_FAILED : REASON_NONE;
+    }
+    if (fault)
+        endpoint_give_up(endpoint, NAME_INVALID, fault, text);
 }
 
 static void check_name(const struct endpoint_context *context, struct intent_endpoint *endpoint)
 {
-    if (endpoint->record->record->is_native && !has_zone(context, endpoint)) {
+    const struct update_record *record = endpoint->record->record;
+    struct text zone = native_zone_for(context->reader->arena, record, endpoint->service->name);
+    if (record->is_native && !zone.len)
         endpoint_give_up(endpoint, NAME_INVALID, REASON_OUTSIDE_DOMAIN_FILTER,
                          "no zone of the record's rfc2136-zone has the name");
-        return;
-    }
-    for (size_t i = 0; i < endpoint->set_count; i++) {
-        const char *text;
-        enum reason fault =
-            update_record_name_fault(context->reader->arena, endpoint->record->record,
-                                     endpoint->service->name, endpoint->sets[i].type, &text);
-        if (fault) {
-            endpoint_give_up(endpoint, NAME_INVALID, fault, text);
-            return;
-        }
-    }
+    for (size_t i = 0; i < endpoint->set_count; i++)
+        check_set(context, endpoint, zone, &endpoint->sets[i]);
 }
 
 static void check_holder(const struct endpoint_context *context, struct intent_endpoint *endpoint)

@@ -29,6 +29,15 @@ size_t native_zone_of_name(const struct native_zones *zones, struct text name)
     return found;
 }
 
+struct text native_zone_for(struct arena *arena, const struct update_record *record,
+                            struct text name)
+{
+    struct native_zones zones;
+    native_zones_of(arena, record, &zones);
+    size_t at = native_zone_of_name(&zones, name);
+    return at < NATIVE_ZONES_MAX ? zones.items[at] : (struct text){0};
+}
+
 const char *native_backend_name(struct arena *arena, struct text namespace_, struct text name,
                                 size_t at)
 {

@@ -19,6 +19,9 @@ void native_zones_of(struct arena *arena, const struct update_record *record,
                      struct native_zones *out);
 // The zone that has the name, the longest one of several; NATIVE_ZONES_MAX: none has it.
 size_t native_zone_of_name(const struct native_zones *zones, struct text name);
+// That zone itself, of a record whichever its engine; no text: none has it, or none is known.
+struct text native_zone_for(struct arena *arena, const struct update_record *record,
+                            struct text name);
 
 // Of the record's zone of number `at`, whether there is one or not: the backend, and the server
 // that it leads to as a registry of claims.

@@ -44,22 +44,14 @@ static int compare_endpoints(const void *a, const void *b)
     return order ? order : (left > right) - (left < right);
 }
 
-// The record's zone that has the name; no text: none has it.
-static struct text zone_of(struct arena *arena, const struct intent_endpoint *endpoint)
-{
-    struct native_zones zones;
-    native_zones_of(arena, endpoint->record->record, &zones);
-    size_t at = native_zone_of_name(&zones, endpoint->service->name);
-    return at < NATIVE_ZONES_MAX ? zones.items[at] : (struct text){0};
-}
-
 static bool is_in_way(struct arena *arena, const struct intent_endpoint *first,
                       const struct intent_endpoint *other)
 {
     if (!first->set_count || !has_common_server(arena, first->record, other->record))
         return false;
-    struct text zone = zone_of(arena, other);
-    return zone.len && text_equal(zone_of(arena, first), zone);
+    struct text name = other->service->name;
+    struct text zone = native_zone_for(arena, other->record->record, name);
+    return zone.len && text_equal(native_zone_for(arena, first->record->record, name), zone);
 }
 
 static void yield_to(struct publication_reconcile *reconcile, const struct intent_endpoint *first,

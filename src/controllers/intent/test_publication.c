@@ -326,6 +326,44 @@ static void a_name_that_cannot_be_is_told_with_its_reason(void **state)
     }
 }
 
+// External-dns would ask for its ownership record in one UPDATE with its neighbours, and the server
+// refuses all of them.
+static void what_cannot_stand_at_an_apex_is_invalid_alone(void **state)
+{
+    static const struct {
+        const char *parameters;
+        const char *address;
+        const char *message; // NULL: it can
+    } rows[] = {
+        {"", "198.51.100.7",
+         "its ownership record would be a-example.org, outside of the zone example.org: set a "
+         "txt-prefix that has %{record_type} in it and ends in a dot, such as %{record_type}.own."},
+        {",'txt-suffix':'-own'", "198.51.100.7", "its ownership record would be a-example-own.org"},
+        {",'txt-prefix':'%{record_type}.own.'", "198.51.100.7", NULL},
+        {",'registry':'noop'", "198.51.100.7", NULL},
+        {",'registry':'noop'", "lb.example.net",
+         "a host name cannot stand at the apex of the zone example.org: give an address"},
+        {",'rfc2136-zone':['example.org','org']", "198.51.100.7", "its ownership record"},
+        {",'rfc2136-zone':'org'", "198.51.100.7", NULL},
+    };
+    (void)state;
+    put_usual();
+    put_intent("example.org", "");
+    for (size_t i = 0; i < 2 * COUNT_OF(rows); i++) {
+        size_t at = i / 2;
+        put_record(rows[at].parameters, i % 2 ? ",'engine':'native'" : "");
+        put_cluster(arena_printf(arena, "{'dnsPublicAddress':'%s'}", rows[at].address), "");
+        reconcile_site("dig");
+        assert_int_equal(*published() != 0, !rows[at].message);
+        assert_int_equal(*claimed() != 0, !rows[at].message && i % 2);
+        if (!rows[at].message)
+            continue;
+        assert_string_equal(text_of_name(0, "state"), "Invalid");
+        assert_string_equal(text_of_name(0, "reason"), "ValidationFailed");
+        assert_non_null(strstr(text_of_name(0, "message"), rows[at].message));
+    }
+}
+
 // ---- writing ------------------------------------------------------------------------------------
 
 static void the_record_is_written_ahead_of_the_first_endpoint(void **state)
@@ -1118,7 +1156,7 @@ static void of_two_native_records_of_one_zone_one_has_the_name(void **state)
     put_cloud("", LISTED); // the one that stands keeps it
     reconcile_site("dig");
     assert_string_equal(claimed(), "SET A shop example.org 10.0.0.1");
-    put_second_native("shop.example.org");
+    put_second_native("shop.example.org','txt-prefix':'%{record_type}.own.");
     reconcile_site("dig");
     reconcile_site("dig");
     assert_non_null(strstr(claimed(), "SET A @ shop.example.org 10.0.0.1"));
@@ -1884,6 +1922,7 @@ int main(void)
         SITE(what_is_wrong_in_a_list_is_told_and_the_others_count),
         SITE(a_record_in_both_lists_counts_for_the_logical_cloud),
         SITE(a_name_that_cannot_be_is_told_with_its_reason),
+        SITE(what_cannot_stand_at_an_apex_is_invalid_alone),
         SITE(the_record_is_written_ahead_of_the_first_endpoint),
         SITE(an_endpoint_that_somebody_edits_is_put_back),
         SITE(without_the_cloud_what_stands_stays),
