@@ -63,13 +63,13 @@ bool registry_name_fits(struct text name, struct text type, const struct registr
     if (made.len > NAME_MAX)
         return error_set(err, FAULT_SPEC, "NameTooLongForRegistry",
                          "the name of the TXT record with its owner has %zu octets, at most %d are "
-                         "allowed: shorten the name or txt-prefix",
+                         "allowed: shorten the name or the TXT prefix",
                          made.len, NAME_MAX);
     while (text_cut(&rest, '.', &label))
         if (label.len > LABEL_MAX)
             return error_set(err, FAULT_SPEC, "NameTooLongForRegistry",
                              "the name of the TXT record with its owner has a label of %zu octets, "
-                             "at most %d are allowed: shorten the first label or txt-prefix",
+                             "at most %d are allowed: shorten the first label or the TXT prefix",
                              label.len, LABEL_MAX);
     return true;
 }

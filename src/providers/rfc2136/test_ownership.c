@@ -21,20 +21,20 @@ static void what_external_dns_could_not_read_is_refused(void **state)
         const char *texts[COUNT_OF(keys)];
         const char *part;
     } rows[] = {
-        {{"a,b"}, "ownerId must be"},
-        {{"a=b"}, "ownerId must be"},
-        {{"a\"b"}, "ownerId must be"},
-        {{"a\\b"}, "ownerId must be"},
-        {{"\xc3\xa4"}, "ownerId must be"},
+        {{"a,b"}, "the owner id must be"},
+        {{"a=b"}, "the owner id must be"},
+        {{"a\"b"}, "the owner id must be"},
+        {{"a\\b"}, "the owner id must be"},
+        {{"\xc3\xa4"}, "the owner id must be"},
         {{long_id.at}, "longer than 200"},
-        {{"a", "x y"}, "txtPrefix may have"},
-        {{"a", NULL, "%{type}"}, "txtSuffix may have"},
-        {{"a", NULL, NULL, "*"}, "txtWildcardReplacement may have"},
-        {{"a", ".b"}, "txtPrefix makes an empty label"},
-        {{"a", "b..c"}, "txtPrefix makes an empty label"},
-        {{"a", NULL, "b."}, "txtSuffix makes an empty label"},
-        {{"a", NULL, NULL, "b."}, "txtWildcardReplacement makes an empty label"},
-        {{"a", "b", "c"}, "txtSuffix and txtPrefix exclude each other"},
+        {{"a", "x y"}, "the TXT prefix may have"},
+        {{"a", NULL, "%{type}"}, "the TXT suffix may have"},
+        {{"a", NULL, NULL, "*"}, "the TXT wildcard replacement may have"},
+        {{"a", ".b"}, "the TXT prefix makes an empty label"},
+        {{"a", "b..c"}, "the TXT prefix makes an empty label"},
+        {{"a", NULL, "b."}, "the TXT suffix makes an empty label"},
+        {{"a", NULL, NULL, "b."}, "the TXT wildcard replacement makes an empty label"},
+        {{"a", "b", "c"}, "the TXT suffix and the TXT prefix exclude each other"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         void *session;

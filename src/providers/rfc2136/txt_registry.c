@@ -108,7 +108,7 @@ bool txt_registry_name(const struct txt_registry *registry, struct arena *arena,
     if (!name_is_within(buffer_text(&made), zone))
         return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
                          "its ownership record would be %.*s, outside of the zone %.*s: the apex "
-                         "needs a txtPrefix that has %%{record_type} in it and ends in a dot",
+                         "needs a TXT prefix that has %%{record_type} in it and ends in a dot",
                          TEXT_ARGS(buffer_text(&made)), TEXT_ARGS(zone));
     *out = (struct text){arena_copy(arena, made.at, made.len), made.len};
     return true;
@@ -116,9 +116,14 @@ bool txt_registry_name(const struct txt_registry *registry, struct arena *arena,
 
 // ---- configuration ------------------------------------------------------------------------------
 
-static bool refuse(struct error *err, const char *key, const char *why)
+#define TXT_PREFIX "the TXT prefix"
+#define TXT_SUFFIX "the TXT suffix"
+#define TXT_WILDCARD "the TXT wildcard replacement"
+
+// Calls keys by what they are: a DNSUpdateRecord spells them otherwise than a DNSClass.
+static bool refuse(struct error *err, const char *what, const char *why)
 {
-    return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION, "%s %s", key, why);
+    return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION, "%s %s", what, why);
 }
 
 // What stands in every record as it is: external-dns cuts at "," and "=" and drops quotes.
@@ -134,9 +139,9 @@ static bool take_owner_id(struct txt_registry *registry, struct text id, struct 
 {
     AUTO_BUFFER content = {0};
     if (id.len > OWNER_OCTETS_MAX)
-        return refuse(err, "ownerId", "is longer than 200 octets");
+        return refuse(err, "the owner id", "is longer than 200 octets");
     if (!is_plain_owner_id(id))
-        return refuse(err, "ownerId", "must be printable ASCII without comma, =, \" and \\");
+        return refuse(err, "the owner id", "must be printable ASCII without comma, =, \" and \\");
     registry->owner_id = text_dup(id);
     buffer_printf(&content, "heritage=" HERITAGE "," HERITAGE "/owner=%s", registry->owner_id);
     registry->content = buffer_steal(&content);
@@ -148,7 +153,8 @@ static bool is_affix_octet(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-static bool take_affix(const struct value *config, const char *key, char **out, struct error *err)
+static bool take_affix(const struct value *config, const char *key, const char *what, char **out,
+                       struct error *err)
 {
     static const char type_template[] = "%{record_type}";
     struct text text = value_text_at(config, key);
@@ -158,7 +164,7 @@ static bool take_affix(const struct value *config, const char *key, char **out, 
     for (const char *at = lower; *at;) {
         bool is_template = text_starts(text_of(at), type_template);
         if (!is_template && !is_affix_octet(*at))
-            return refuse(err, key, "may have letters, digits, -, _, dots and %{record_type}");
+            return refuse(err, what, "may have letters, digits, -, _, dots and %{record_type}");
         at += is_template ? strlen(type_template) : 1;
     }
     return true;
@@ -188,13 +194,13 @@ static bool check_affixes(const struct txt_registry *registry, struct error *err
     AUTO_BUFFER wildcard = {0};
     const struct registry_affix affix = affix_of(registry);
     if (affix.prefix.len && affix.suffix.len)
-        return refuse(err, "txtSuffix", "and txtPrefix exclude each other");
+        return refuse(err, TXT_SUFFIX, "and " TXT_PREFIX " exclude each other");
     registry_name_write(&host, TEXT("www.example.org"), TEXT("A"), &affix);
     if (has_empty_label(buffer_text(&host)))
-        return refuse(err, affix.prefix.len ? "txtPrefix" : "txtSuffix", "makes an empty label");
+        return refuse(err, affix.prefix.len ? TXT_PREFIX : TXT_SUFFIX, "makes an empty label");
     registry_name_write(&wildcard, TEXT("*.example.org"), TEXT("A"), &affix);
     return !has_empty_label(buffer_text(&wildcard)) ||
-           refuse(err, "txtWildcardReplacement", "makes an empty label");
+           refuse(err, TXT_WILDCARD, "makes an empty label");
 }
 
 bool txt_registry_init(struct txt_registry *registry, const struct value *config, struct error *err)
@@ -203,9 +209,9 @@ bool txt_registry_init(struct txt_registry *registry, const struct value *config
     if (!id.len)
         return true;
     return take_owner_id(registry, id, err) &&
-           take_affix(config, "txtPrefix", &registry->prefix, err) &&
-           take_affix(config, "txtSuffix", &registry->suffix, err) &&
-           take_affix(config, "txtWildcardReplacement", &registry->wildcard, err) &&
+           take_affix(config, "txtPrefix", TXT_PREFIX, &registry->prefix, err) &&
+           take_affix(config, "txtSuffix", TXT_SUFFIX, &registry->suffix, err) &&
+           take_affix(config, "txtWildcardReplacement", TXT_WILDCARD, &registry->wildcard, err) &&
            take_ttl(registry, config, err) && check_affixes(registry, err);
 }
 
