@@ -182,9 +182,11 @@ static bool is_asked_for(const struct publication_reconcile *reconcile,
            (moving && moving->status == CONDITION_TRUE) || has_successor(reconcile, native);
 }
 
-// Does another record of the same zone still have to give the set up? The two would be one claim.
-static bool is_left_by_twin(const struct publication_reconcile *reconcile,
-                            const struct native_claim *native, const char *registry)
+// Another record of the same zone that still has to give the set up; NULL: there is none. The two
+// would be one claim.
+static const struct publication_record *
+find_leaving_twin(const struct publication_reconcile *reconcile, const struct native_claim *native,
+                  const char *registry)
 {
     struct text zone;
     const struct endpoint set = {.dns_name = native->name, .type = native->type};
@@ -195,9 +197,9 @@ static bool is_left_by_twin(const struct publication_reconcile *reconcile,
         if (other && !other->is_wanted && other->is_standing && !keeps_names(record) &&
             zone_of(reconcile->arena, other, &zone) != NATIVE_ZONES_MAX &&
             !strcmp(native_registry(reconcile->arena, record->spec, zone), registry))
-            return true;
+            return record;
     }
-    return false;
+    return NULL;
 }
 
 static void claim_native(struct publication_reconcile *reconcile, struct native_claim *native)
@@ -219,7 +221,8 @@ static void claim_native(struct publication_reconcile *reconcile, struct native_
     struct text spec = object_spec(record->object);
     struct text own = object_spec(reconcile->in->subject);
     uint32_t min_ttl_s = native_min_ttl_s(record->spec);
-    if (is_left_by_twin(reconcile, native, registry))
+    native->left_by = find_leaving_twin(reconcile, native, registry);
+    if (native->left_by)
         return;
     native->receipt = snapshot_receipt(reconcile->in, registry, type, zone, subdomain);
     *decision_add_claim(reconcile->out, reconcile->arena) = (struct claim_want){
@@ -445,6 +448,17 @@ static void show_holder(const struct publication_reconcile *reconcile,
     name->message = arena_printf(reconcile->arena, "%.*s has the name", TEXT_ARGS(receipt->holder));
 }
 
+static void show_twin(const struct publication_reconcile *reconcile,
+                      const struct published_record *twin, struct published_name *name)
+{
+    name->state = NAME_CONFLICT;
+    name->reason = REASON_NAME_CONFLICT;
+    name->message = arena_printf(reconcile->arena,
+                                 "DNSUpdateRecord %.*s/%.*s has yet to remove the name from the "
+                                 "same zone of the same server; it is taken over then",
+                                 TEXT_ARGS(twin->namespace_), TEXT_ARGS(twin->name));
+}
+
 static void show_failure(const struct publication_reconcile *reconcile, const struct error *failure,
                          struct published_name *name)
 {
@@ -464,8 +478,12 @@ bool native_show(const struct publication_reconcile *reconcile, const struct nat
                  const struct published_name *before, struct published_name *name)
 {
     const struct receipt *receipt = claim ? claim->receipt : NULL;
-    if (!receipt || name->state != NAME_WRITTEN)
+    if (name->state != NAME_WRITTEN || !claim || !(receipt || claim->left_by))
         return false;
+    if (!receipt) {
+        show_twin(reconcile, &claim->left_by->written, name);
+        return true;
+    }
     if (native_claim_is_settled(claim)) {
         name->state = NAME_SYNCED;
         return false;

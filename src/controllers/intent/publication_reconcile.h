@@ -33,6 +33,8 @@ struct native_claim {
     bool is_shared;                // with other publications of its share group
     bool is_standing;              // a DNSEndpoint has it, which remembers it
     const struct receipt *receipt; // NULL: nothing was claimed yet
+    // Another record of the same zone, from which the set has to go ahead; NULL: there is none.
+    const struct publication_record *left_by;
 };
 struct publication_reconcile {
     const struct snapshot *in;

@@ -1179,6 +1179,14 @@ a_native_name_that_goes_to_another_record_of_its_zone_goes_from_the_first_one_ah
         reconcile_site("dig");
         reconcile_site("dig");
         assert_string_equal(claimed(), "REMOVE A shop example.org");
+        size_t heir = i ? 0 : 1; // by the records' names
+        assert_string_equal(text_of_name(heir, "record"), i ? "public" : "second");
+        assert_string_equal(text_of_name(heir, "state"), "Conflict");
+        assert_string_equal(text_of_name(heir, "reason"), "NameConflict");
+        assert_non_null(strstr(text_of_name(heir, "message"),
+                               i ? "DNSUpdateRecord shop/second" : "DNSUpdateRecord shop/public"));
+        assert_string_equal(text_of_name(1 - heir, "state"), "Removing");
+        assert_state("Instantiating", "False/NameConflict");
         site.outcome = RECEIPT_SETTLED;
         decide_site("dig");
         reconcile_site("dig");
