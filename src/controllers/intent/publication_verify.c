@@ -181,16 +181,36 @@ static enum ownership ask_owner(struct check *check, struct text name, struct te
 
 // ---- names that stand ---------------------------------------------------------------------------
 
+// Asks whose that is which the server has for the name in place of our set: of that type, a host
+// name in place of addresses, or the other way round.
+static enum ownership ask_rival(struct check *check, const struct published_name *name,
+                                struct text alias, struct text *owner)
+{
+    const struct value *value = check->answer->value;
+    bool has_values = value_count(value_list_at(value, "values"));
+    bool may_have_addresses =
+        text_is(name->type, "CNAME") && text_is(value_text_at(value, "rcode"), "NOERROR");
+    if (has_values || alias.len)
+        return ask_owner(check, name->name, has_values ? name->type : TEXT("CNAME"), owner);
+    if (!may_have_addresses)
+        return UNKNOWN;
+    enum ownership of_4 = ask_owner(check, name->name, TEXT("A"), owner);
+    enum ownership of_6 = ask_owner(check, name->name, TEXT("AAAA"), owner);
+    return of_4 == OTHERS ? of_4 : of_6;
+}
+
 // External-dns leaves a name of another owner alone without a word.
 static void explain_mismatch(struct check *check, const struct published_name *name,
                              enum reason *reason, const char **message)
 {
     struct text owner = {0};
     struct arena *arena = check->reconcile->arena;
-    bool has_values = value_count(value_list_at(check->answer->value, "values"));
+    struct text alias = value_text_at(check->answer->value, "alias");
     *reason = REASON_MISMATCH;
-    *message = arena_printf(arena, "%s answers %s", check->server, list_values(check));
-    if (!has_values || ask_owner(check, name->name, name->type, &owner) != OTHERS)
+    *message = alias.len ? arena_printf(arena, "%s answers with the host name %.*s", check->server,
+                                        TEXT_ARGS(alias))
+                         : arena_printf(arena, "%s answers %s", check->server, list_values(check));
+    if (ask_rival(check, name, alias, &owner) != OTHERS)
         return;
     *reason = REASON_OWNER_MISMATCH;
     *message = arena_printf(arena,

@@ -1822,6 +1822,40 @@ static void a_name_of_another_owner_is_told_at_once(void **state)
     }
 }
 
+// What another owner has there of another type stands in the way all the same.
+static void another_owners_record_of_another_type_is_told_at_once(void **state)
+{
+    static const struct {
+        const char *target;
+        const char *answer;
+        const char *question; // for the owner; NULL: there is none
+        const char *part;     // of the message
+    } rows[] = {
+        {"198.51.100.7",
+         "{'rcode':'NOERROR','authoritative':true,'values':[],'alias':'lb.example.net'}",
+         "cname-shop.example.org TXT", "answers with the host name lb.example.net: "},
+        {"lb.example.org", ANSWER(""), "a-shop.example.org TXT", "answers nothing: "},
+        {"lb.example.org", ANSWER(""), "aaaa-shop.example.org TXT", "answers nothing: "},
+        {"lb.example.org", "{'rcode':'NXDOMAIN','authoritative':true,'values':[]}", NULL, ""},
+        {"198.51.100.7", ANSWER(""), NULL, ""},
+    };
+    (void)state;
+    put_usual();
+    site.text_answer = MARK("heritage=external-dns,external-dns/owner=them");
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        put_record("", ",'adoptOwner':'us','engine':'native'" VERIFIED);
+        put_cluster(arena_printf(arena, "{'dnsPublicAddress':'%s'}", rows[i].target), "");
+        site.answer = rows[i].answer;
+        for (int round = 0; round < 3; round++)
+            reconcile_site("dig");
+        assert_string_equal(text_of_name(0, "state"), "Synced");
+        assert_string_equal(text_of_name(0, "reason"), rows[i].question ? "OwnerMismatch" : "");
+        assert_non_null(strstr(text_of_name(0, "message"), rows[i].part));
+        assert_true(rows[i].question ? strstr(asked(), rows[i].question) != NULL
+                                     : !strstr(asked(), "TXT"));
+    }
+}
+
 static void a_verified_name_that_changes_is_asked_for_again(void **state)
 {
     (void)state;
@@ -1969,6 +2003,7 @@ int main(void)
         SITE(an_rfc2136_is_verified_at_its_own_host_and_port),
         SITE(a_name_is_verified_when_all_servers_answer_with_its_targets),
         SITE(a_name_of_another_owner_is_told_at_once),
+        SITE(another_owners_record_of_another_type_is_told_at_once),
         SITE(a_verified_name_that_changes_is_asked_for_again),
         SITE(a_drain_waits_until_no_server_answers_with_our_targets),
         SITE(a_drain_does_not_wait_for_a_name_that_others_publish),

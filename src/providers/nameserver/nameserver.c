@@ -119,13 +119,21 @@ static const struct value *make_answer(const struct nameserver_exchange *exchang
     struct arena *arena = exchange->job->arena;
     struct value *answer = value_make(arena, VALUE_MAP);
     struct value *list = value_make(arena, VALUE_LIST);
-    for (size_t i = 0; i < message->answer_count; i++)
-        if (message->answers[i].type == exchange->type &&
-            text_equal_nocase(message->answers[i].domain, text_of(exchange->name)))
-            add_values(exchange, &message->answers[i], list);
+    struct value *aliases = value_make(arena, VALUE_LIST);
+    for (size_t i = 0; i < message->answer_count; i++) {
+        const struct record_set *set = &message->answers[i];
+        if (!text_equal_nocase(set->domain, text_of(exchange->name)))
+            continue;
+        if (set->type == exchange->type)
+            add_values(exchange, set, list);
+        else if (set->type == RECORD_CNAME)
+            add_values(exchange, set, aliases);
+    }
     value_put_text(arena, answer, "rcode", message_rcode_name(message->rcode));
     value_put_bool(arena, answer, "authoritative", message->is_authoritative);
     value_set(answer, TEXT("values"), list);
+    if (aliases->first)
+        value_set(answer, TEXT("alias"), value_make_text(arena, value_text(aliases->first)));
     return answer;
 }
 

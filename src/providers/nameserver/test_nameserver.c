@@ -149,6 +149,28 @@ static void values_of_the_record_set_are_the_answer(void **state)
     }
 }
 
+static void a_host_name_in_place_of_the_record_set_is_told(void **state)
+{
+    (void)state;
+    struct bench bench = begin(JOB_QUESTION, WEB);
+    AUTO_BUFFER out = {0};
+    assert_int_equal(ask(&bench), ASK_DNS);
+    struct text octets = answer_of(&bench, AUTHORITATIVE, 0);
+    buffer_add(&out, octets.at, octets.len);
+    out.at[7] = 1;         // one answer:
+    put_u16(&out, 0xc00c); // the question's name
+    put_u16(&out, 5);      // CNAME
+    put_u16(&out, 1);
+    put_u16(&out, 0);
+    put_u16(&out, 300);
+    put_u16(&out, 5);
+    buffer_add(&out, "\2lb\xc0\x10", 5); // lb.example.org
+    reply(&bench, &(struct dns_reply){.is_answered = true, .octets = buffer_text(&out)});
+    assert_string_equal(answer_in(&bench), "{\"rcode\":\"NOERROR\",\"authoritative\":true,"
+                                           "\"values\":[],\"alias\":\"lb.example.org\"}");
+    end(&bench);
+}
+
 static void an_answer_that_was_cut_is_fetched_over_tcp(void **state)
 {
     (void)state;
@@ -249,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(values_of_the_record_set_are_the_answer),
+        UNIT(a_host_name_in_place_of_the_record_set_is_told),
         UNIT(an_answer_that_was_cut_is_fetched_over_tcp),
         UNIT(for_a_wildcard_a_name_below_it_is_asked_for),
         UNIT(what_is_no_answer_to_the_query_is_passed_over),
