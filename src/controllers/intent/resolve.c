@@ -90,6 +90,7 @@ static void decode_record(struct resolver *resolver, struct resolved_record *rec
         arena_new_of(resolver->arena, struct update_record_status);
     update_record_unpack(resolver->arena, object_spec(record->object), spec);
     update_record_put_in_force(resolver->arena, spec);
+    update_record_put_zones_in_force(resolver->arena, spec);
     update_record_status_unpack(object_spec(record->object), object_managed(record->object),
                                 status);
     record->record = spec;

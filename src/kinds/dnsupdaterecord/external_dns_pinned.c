@@ -226,18 +226,11 @@ static void forget_place(struct update_record *record)
             record->values[i] = NULL;
 }
 
-void update_record_put_in_force(struct arena *arena, struct update_record *record)
+static void take_place(struct arena *arena, struct update_record *record)
 {
     struct text line;
-    struct text rest = record->has_pinned ? record->pinned.place : (struct text){0};
-    if (!rest.len)
-        return;
-    record->is_native = record->pinned.is_native;
-    if (!record->is_native)
-        return;
-    record->provider = EXTERNAL_DNS_RFC2136;
+    struct text rest = record->pinned.place;
     forget_place(record);
-    put_signer_in_force(arena, record);
     while (rest.len && text_cut(&rest, '\n', &line)) {
         struct text flag;
         const struct external_dns_parameter *row = text_cut(&line, '=', &flag) && is_place(flag)
@@ -248,4 +241,25 @@ void update_record_put_in_force(struct arena *arena, struct update_record *recor
             record->values[id] =
                 take_line(arena, record->values[id], (enum external_dns_id)id, line);
     }
+}
+
+void update_record_put_in_force(struct arena *arena, struct update_record *record)
+{
+    if (!record->has_pinned || !record->pinned.place.len)
+        return;
+    record->is_native = record->pinned.is_native;
+    if (!record->is_native)
+        return;
+    record->provider = EXTERNAL_DNS_RFC2136;
+    put_signer_in_force(arena, record);
+    take_place(arena, record);
+}
+
+void update_record_put_zones_in_force(struct arena *arena, struct update_record *record)
+{
+    struct update_record standing = *record;
+    if (!record->has_pinned || !record->pinned.place.len)
+        return;
+    take_place(arena, &standing);
+    record->values[PARAMETER_RFC2136_ZONE] = standing.values[PARAMETER_RFC2136_ZONE];
 }
