@@ -143,15 +143,19 @@ bool publication_is_known(const struct publication_reconcile *reconcile);
 // Is the endpoint to stand as a DNSEndpoint?
 bool publication_writes(const struct publication_reconcile *reconcile,
                         const struct intent_endpoint *endpoint);
-// May more questions be asked of name servers in this decision (publication_verify.c)?
-bool publication_may_verify(const struct publication_reconcile *reconcile);
-// Asks the record's name servers for the name, if that may be. It is Verified when all answer with
-// the targets that the endpoints of the record have for it, or, in a share group, with these among
-// others; the reason why not is given when that takes longer than the record allows, and at once
-// where the name is another owner's.
-void publication_verify_name(struct publication_reconcile *reconcile,
-                             const struct intent_endpoint *endpoint,
-                             const struct publication_record *record, struct published_name *name);
+// A name of the status, to be verified.
+struct verified_name {
+    struct published_name *name;
+    const struct intent_endpoint *endpoint;
+    const struct published_name *before; // how the status has it so far; NULL: it has it not
+};
+// Asks the records' name servers for names that may be there (publication_verify.c). A name is
+// Verified when all answer with the targets that the endpoints of the record have for it, or, in a
+// share group, with these among others; the reason why not is given when that takes longer than the
+// record allows, and at once where the name is another owner's. Of more names than may be asked for
+// in one decision, each has its turn.
+void publication_verify_names(struct publication_reconcile *reconcile,
+                              const struct verified_name *names, size_t count);
 // Asks them for the names of a record that is drained, and drops those that are gone or that others
 // publish by now. Why some may still be there (arena); NULL: none is, or nothing is verified.
 const char *publication_verify_gone(struct publication_reconcile *reconcile,

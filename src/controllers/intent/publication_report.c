@@ -12,6 +12,8 @@ struct report {
     struct dnspublication_status status;
     struct published_name *names;
     size_t name_count;
+    struct verified_name *shown; // those of endpoints
+    size_t shown_count;
     size_t pending;
     size_t held;
     size_t faulty;    // invalid, or another publication has them
@@ -97,38 +99,6 @@ static enum published_name_state state_of(const struct report *report,
     return is_synced(endpoint, before) ? NAME_SYNCED : NAME_READ;
 }
 
-// Are the targets as before? The status shows the first of them alone.
-static bool is_same(const struct published_name *name, const struct published_name *before)
-{
-    size_t count = name->target_count < DNSPUBLICATION_TARGETS_MAX ? name->target_count
-                                                                   : DNSPUBLICATION_TARGETS_MAX;
-    if (before->target_count != count)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (!text_equal(name->targets[i], before->targets[i]))
-            return false;
-    return true;
-}
-
-// A name that was verified is not asked for again until it changes.
-static void verify(struct report *report, const struct intent_endpoint *endpoint,
-                   struct published_name *name, const struct published_name *before)
-{
-    const struct publication_reconcile *reconcile = report->reconcile;
-    const struct publication_record *record =
-        publication_find_record(reconcile, endpoint->record->object);
-    if (!record || !record->spec || !record->spec->is_verified ||
-        (name->state != NAME_READ && name->state != NAME_SYNCED))
-        return;
-    if (before && before->state == NAME_VERIFIED && is_same(name, before)) {
-        name->state = NAME_VERIFIED;
-        return;
-    }
-    if (!publication_may_verify(reconcile)) // looking for the targets of all names takes long
-        return;
-    publication_verify_name(report->reconcile, endpoint, record, name);
-}
-
 // Since when the name has its state. Of names that no object holds that is not remembered (0).
 static int64_t since_of(const struct report *report, const struct published_name *name,
                         const struct published_name *before)
@@ -169,8 +139,15 @@ static void add_name(struct report *report, const struct intent_endpoint *endpoi
     if (set && record->record->is_native)
         report_native(report, endpoint, set, before, name);
     name->since_s = since_of(report, name, before);
-    verify(report, endpoint, name, before);
-    name->since_s = since_of(report, name, before);
+    report->shown[report->shown_count++] = (struct verified_name){name, endpoint, before};
+}
+
+static void verify_names(struct report *report)
+{
+    publication_verify_names(report->reconcile, report->shown, report->shown_count);
+    for (size_t i = 0; i < report->shown_count; i++)
+        report->shown[i].name->since_s =
+            since_of(report, report->shown[i].name, report->shown[i].before);
 }
 
 static bool is_refused(const struct report *report, const struct intent_endpoint *endpoint)
@@ -185,11 +162,13 @@ static void add_refused(struct report *report, const struct intent_endpoint *end
 {
     const struct dnsendpoint *seen = &endpoint->standing->says;
     for (size_t i = 0; i < seen->count && i < ENDPOINT_SETS_MAX; i++) {
-        struct intent_endpoint shown = *endpoint;
-        shown.reason = REASON_FORBIDDEN;
-        shown.message =
+        struct intent_endpoint *shown =
+            arena_new_of(report->reconcile->arena, struct intent_endpoint);
+        *shown = *endpoint;
+        shown->reason = REASON_FORBIDDEN;
+        shown->message =
             arena_copy_text(report->reconcile->arena, report->reconcile->in->refused->text);
-        add_name(report, &shown, &seen->endpoints[i]);
+        add_name(report, shown, &seen->endpoints[i]);
     }
 }
 
@@ -283,9 +262,10 @@ static void keep_names(struct report *report)
 static void list_names(struct report *report)
 {
     const struct publication_reconcile *reconcile = report->reconcile;
+    size_t most = reconcile->endpoint_count * ENDPOINT_SETS_MAX;
     report->names = arena_new_array(reconcile->arena, struct published_name,
-                                    reconcile->endpoint_count * ENDPOINT_SETS_MAX +
-                                        reconcile->before.name_count + 1);
+                                    most + reconcile->before.name_count + 1);
+    report->shown = arena_new_array(reconcile->arena, struct verified_name, most + 1);
     bool is_known = publication_is_known(reconcile);
     const bool *is_published = publication_published_services(reconcile);
     for (size_t i = 0; is_known && i < reconcile->endpoint_count; i++) {
@@ -303,6 +283,7 @@ static void list_names(struct report *report)
             for (size_t at = 0; at < endpoint->set_count; at++)
                 add_name(report, endpoint, &endpoint->sets[at]);
     }
+    verify_names(report);
     (is_known ? list_removed : keep_names)(report);
     report->status.names = report->names;
     report->status.name_count = report->name_count;

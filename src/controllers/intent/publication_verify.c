@@ -9,8 +9,11 @@ enum {
     SECOND_MS = 1000,
     OFTEN_MS = 60 * SECOND_MS,   // until the record's timeoutSeconds are over
     SELDOM_MS = 600 * SECOND_MS, // from then on
-    QUESTIONS_MAX = 200,         // of one decision; names that are proven make room for others
+    QUESTIONS_MAX = 200,         // of one decision; names that are proven make room for others,
+    TURN_MS = 30 * SECOND_MS,    // and those that are not take turns
     TARGET_TYPES = 3,
+    QUESTIONS_OF_NAME = 3, // to one server at most: for the name, and for its owner by two types
+    QUESTIONS_OF_GONE = 2 * TARGET_TYPES,
 };
 
 struct check {
@@ -20,6 +23,7 @@ struct check {
     bool is_overdue;
     const char *server;               // that is asked
     const struct answer_view *answer; // of that server; NULL: none yet
+    bool is_pending;                  // a question has no answer yet
 };
 
 // ---- questions ----------------------------------------------------------------------------------
@@ -61,11 +65,34 @@ static void ask(struct check *check, struct text name, struct text type)
     check->answer = snapshot_answer(reconcile->in, backend, "answers", about);
     if (check->answer && check->answer->answered_ms < check->since_s * SECOND_MS)
         check->answer = NULL;
+    check->is_pending |= !check->answer;
 }
 
-bool publication_may_verify(const struct publication_reconcile *reconcile)
+// ---- turns --------------------------------------------------------------------------------------
+
+// Questions that the names of one record which drains may ask in one decision, and all that stand.
+static size_t share_of_questions(const struct publication_reconcile *reconcile)
 {
-    return reconcile->verify_questions < QUESTIONS_MAX;
+    return QUESTIONS_MAX / (reconcile->record_count + 1);
+}
+
+// Which of so many names comes first now, where each takes that many questions at most: no name is
+// skipped from one turn to the next.
+static size_t first_in_turn(const struct publication_reconcile *reconcile, size_t total,
+                            size_t questions)
+{
+    size_t step = share_of_questions(reconcile) / questions;
+    size_t turn = (size_t)(reconcile->in->now_ms / TURN_MS);
+    return total ? turn * (step ? step : 1) % total : 0;
+}
+
+// May one more name ask? If not, it has its turn later.
+static bool may_ask(struct publication_reconcile *reconcile, size_t limit)
+{
+    if (reconcile->verify_questions < limit)
+        return true;
+    decision_wake_at(reconcile->out, (reconcile->in->now_ms / TURN_MS + 1) * TURN_MS);
+    return false;
 }
 
 // ---- answers ------------------------------------------------------------------------------------
@@ -258,11 +285,40 @@ static void collect_targets(const struct publication_reconcile *reconcile,
     name->target_count = count ? endpoint_sort_targets(targets, count) : 0;
 }
 
-void publication_verify_name(struct publication_reconcile *reconcile,
-                             const struct intent_endpoint *endpoint,
-                             const struct publication_record *record, struct published_name *name)
+// Are the targets as before? The status shows the first of them alone.
+static bool is_same(const struct published_name *name, const struct published_name *before)
+{
+    size_t count = name->target_count < DNSPUBLICATION_TARGETS_MAX ? name->target_count
+                                                                   : DNSPUBLICATION_TARGETS_MAX;
+    if (before->target_count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!text_equal(name->targets[i], before->targets[i]))
+            return false;
+    return true;
+}
+
+// While it is not known anew, what was found of the name goes on being said. False: that is
+// nothing.
+static bool keep_finding(const struct verified_name *verified)
+{
+    const struct published_name *before = verified->before;
+    if (!before || before->state != verified->name->state || verified->name->reason ||
+        !is_same(verified->name, before) ||
+        (before->reason != REASON_MISMATCH && before->reason != REASON_OWNER_MISMATCH &&
+         before->reason != REASON_NOT_ANSWERED && before->reason != REASON_LAME_SERVER))
+        return false;
+    verified->name->reason = before->reason;
+    verified->name->message = before->message;
+    return true;
+}
+
+static void ask_servers(struct publication_reconcile *reconcile,
+                        const struct publication_record *record,
+                        const struct verified_name *verified)
 {
     bool may_have_more = reconcile->resolved.publication.share_group.len;
+    struct published_name *name = verified->name;
     struct published_name wanted = *name;
     size_t count;
     enum reason reason = REASON_NONE;
@@ -272,7 +328,7 @@ void publication_verify_name(struct publication_reconcile *reconcile,
         return;
     struct check check = open_check(reconcile, record, name->since_s);
     bool is_good = true;
-    collect_targets(reconcile, endpoint, &wanted);
+    collect_targets(reconcile, verified->endpoint, &wanted);
     for (size_t i = 0; i < count; i++) {
         enum reason why = REASON_NONE;
         const char *text = NULL;
@@ -286,10 +342,51 @@ void publication_verify_name(struct publication_reconcile *reconcile,
     }
     if (is_good)
         name->state = NAME_VERIFIED;
+    else if (check.is_pending && keep_finding(verified))
+        return;
     else if ((check.is_overdue || reason == REASON_OWNER_MISMATCH) && !name->reason) {
         name->reason = reason;
         name->message = message;
     }
+}
+
+// A name that was verified is not asked for again until it changes.
+static void verify_name(struct publication_reconcile *reconcile,
+                        const struct verified_name *verified)
+{
+    struct published_name *name = verified->name;
+    const struct published_name *before = verified->before;
+    const struct publication_record *record =
+        publication_find_record(reconcile, verified->endpoint->record->object);
+    if (!record || !record->spec || !record->spec->is_verified ||
+        (name->state != NAME_READ && name->state != NAME_SYNCED))
+        return;
+    if (before && before->state == NAME_VERIFIED && is_same(name, before))
+        name->state = NAME_VERIFIED;
+    else if (may_ask(reconcile, QUESTIONS_MAX))
+        ask_servers(reconcile, record, verified);
+    else
+        keep_finding(verified);
+}
+
+static size_t most_servers(const struct publication_reconcile *reconcile)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < reconcile->record_count; i++) {
+        size_t count = 0;
+        if (reconcile->records[i].spec)
+            verify_servers(reconcile->arena, reconcile->records[i].spec, &count);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+void publication_verify_names(struct publication_reconcile *reconcile,
+                              const struct verified_name *names, size_t count)
+{
+    size_t first = first_in_turn(reconcile, count, most_servers(reconcile) * QUESTIONS_OF_NAME);
+    for (size_t i = 0; i < count; i++)
+        verify_name(reconcile, &names[(first + i) % count]);
 }
 
 // ---- names that go ------------------------------------------------------------------------------
@@ -314,7 +411,8 @@ static bool has_target_of(struct arena *arena, const struct published_record *wr
     return false;
 }
 
-// A server that gives no usable answer counts no more when the record's time is over.
+// A server that gives no usable answer counts no more when the record's time is over; one that has
+// had no time to answer, as the name had no turn before, does.
 static bool is_gone(struct check *check, struct text name, enum record_type type,
                     const char **message)
 {
@@ -322,7 +420,7 @@ static bool is_gone(struct check *check, struct text name, enum record_type type
     struct text type_name = text_of(record_type_name(type));
     ask(check, name, type_name);
     if (doubt(check, message))
-        return check->is_overdue;
+        return check->is_overdue && check->answer;
     if (!is_ours(check, type))
         return true;
     *message = arena_printf(check->reconcile->arena, "%s still answers %s for %.*s", check->server,
@@ -370,10 +468,17 @@ const char *publication_verify_gone(struct publication_reconcile *reconcile,
     if (!count || !written->target_count)
         return NULL;
     struct check check = open_check(reconcile, record, written->draining_since_s);
+    size_t limit = reconcile->verify_questions + share_of_questions(reconcile);
+    size_t first = first_in_turn(reconcile, written->name_count, count * QUESTIONS_OF_GONE);
     struct text *names = arena_new_array(reconcile->arena, struct text, written->name_count + 1);
+    bool *are_gone = arena_new_array(reconcile->arena, bool, written->name_count + 1);
+    for (size_t i = 0; i < written->name_count; i++) {
+        size_t at = (first + i) % written->name_count;
+        are_gone[at] = may_ask(reconcile, limit) &&
+                       name_is_gone(&check, written->names[at], servers, count, &message);
+    }
     for (size_t i = 0; i < written->name_count; i++)
-        if (!publication_may_verify(reconcile) ||
-            !name_is_gone(&check, written->names[i], servers, count, &message))
+        if (!are_gone[i])
             names[kept++] = written->names[i];
     written->names = names;
     written->name_count = kept;

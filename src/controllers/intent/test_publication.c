@@ -1872,6 +1872,85 @@ static void a_verified_name_that_changes_is_asked_for_again(void **state)
     assert_string_equal(text_of_name(0, "state"), "Verified");
 }
 
+enum { MANY = 120, TURN_S = 30 };
+
+static void put_many(void)
+{
+    AUTO_BUFFER inbound = {0};
+    for (int i = 0; i < MANY; i++)
+        buffer_printf(&inbound,
+                      "%s{'name':'in%d','app':'front','appLabel':'a=b','serviceName':'web',"
+                      "'port':443,'protocol':'TCP','externalName':'n%03d.example.org',"
+                      "'externalSupport':true}",
+                      i ? "," : "", i, i);
+    put(&trafficgroupintent_kind, "traffic",
+        arena_printf(arena,
+                     "'spec':{'compositeApp':'app','version':'v1','deploymentIntentGroup':'dig',"
+                     "'inbound':[%s]}",
+                     inbound.at));
+}
+
+static size_t note_asked(bool *is_asked)
+{
+    size_t count = 0;
+    for (int i = 0; i < MANY; i++) {
+        bool is_new = strstr(asked(), arena_printf(arena, " n%03d.example.org A", i));
+        count += is_new;
+        is_asked[i] |= is_new;
+    }
+    return count;
+}
+
+// Each has two servers that are asked for it and for its owner.
+static void names_that_are_never_proven_take_turns(void **state)
+{
+    bool is_asked[MANY] = {false};
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'" VERIFIED);
+    put_many();
+    site.answer = ANSWER("'203.0.113.1'");
+    site.text_answer = ANSWER("");
+    reconcile_site("dig");
+    site.now_ms += 301 * 1000;
+    for (int turn = 0; turn < MANY; turn++) {
+        reconcile_site("dig");
+        assert_in_range(note_asked(is_asked), 40, 100);
+        site.now_ms += TURN_S * 1000;
+    }
+    for (int i = 0; i < MANY; i++)
+        assert_true(is_asked[i]);
+    for (int turn = 0; turn < 4; turn++) { // what was found stays while others are asked for
+        decide_site("dig");
+        for (int i = 0; i < MANY; i++)
+            assert_string_equal(text_of_name(i, "reason"), "Mismatch");
+        reconcile_site("dig");
+        site.now_ms += TURN_S * 1000;
+    }
+}
+
+static void names_that_are_never_gone_take_turns(void **state)
+{
+    bool is_asked[MANY] = {false};
+    (void)state;
+    put_usual();
+    put_record("", ",'adoptOwner':'us','engine':'native'" VERIFIED);
+    put_many();
+    reconcile_site("dig");
+    put_publication("'desired':'Terminated'");
+    reconcile_site("dig");
+    site.answer = ANSWER("'198.51.100.7'");
+    site.text_answer = MARK("heritage=external-dns,external-dns/owner=us");
+    for (int turn = 0; turn < MANY; turn++) {
+        reconcile_site("dig");
+        note_asked(is_asked);
+        site.now_ms += TURN_S * 1000;
+    }
+    assert_string_equal(state_of_dig(), "Terminating");
+    for (int i = 0; i < MANY; i++)
+        assert_true(is_asked[i]);
+}
+
 static void a_drain_waits_until_no_server_answers_with_our_targets(void **state)
 {
     (void)state;
@@ -2005,6 +2084,8 @@ int main(void)
         SITE(a_name_of_another_owner_is_told_at_once),
         SITE(another_owners_record_of_another_type_is_told_at_once),
         SITE(a_verified_name_that_changes_is_asked_for_again),
+        SITE(names_that_are_never_proven_take_turns),
+        SITE(names_that_are_never_gone_take_turns),
         SITE(a_drain_waits_until_no_server_answers_with_our_targets),
         SITE(a_drain_does_not_wait_for_a_name_that_others_publish),
         SITE(a_drain_waits_for_silent_servers_as_long_as_the_record_says),
