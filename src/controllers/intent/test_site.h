@@ -340,6 +340,30 @@ static inline void decide_site(const char *name)
     take_claims();
 }
 
+static inline bool has_row(const struct value *status, const char *list, struct text name)
+{
+    value_each (row, value_list_at(status, list))
+        if (text_equal(value_text_at(row, "name"), name))
+            return true;
+    return false;
+}
+
+// What stands is in the status at every step, so that whoever looks there knows that it is used.
+static inline void check_memory(const struct object *publication, const struct value *status)
+{
+    size_t count;
+    const struct object **found = list_endpoints_of(publication, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct dnsendpoint endpoint;
+        dnsendpoint_unpack(arena, object_spec(found[i]), &endpoint);
+        must(has_row(status, "records",
+                     text_map_find(endpoint.annotations, endpoint.annotation_count,
+                                   TEXT(INTENT_RECORD_ANNOTATION))));
+        for (size_t at = 0; at < endpoint.count; at++)
+            must(has_row(status, "names", endpoint.endpoints[at].dns_name));
+    }
+}
+
 // Carries decisions out until there is nothing left to do.
 static inline void reconcile_site(const char *name)
 {
@@ -364,6 +388,7 @@ static inline void reconcile_site(const char *name)
         if (site.decision.status)
             value_set(subject->tree, TEXT("status"), value_copy(arena, site.decision.status));
         store_tree(subject);
+        check_memory(subject->object, value_find(subject->tree, "status"));
         if (!is_new && !is_claimed && !is_asked && is_same && site.writes == before)
             return;
     }
