@@ -90,6 +90,22 @@ def test_a_publication_takes_over_from_one_with_another_record(shared):
     wait_state(shared, "Terminated")
 
 
+def test_a_publication_waits_for_a_record_that_another_one_lists_no_more(shared):
+    """The record still owns the name at the server, which is away for a while."""
+    shared.start("intent")
+    shared.wait_settled(shared.kept)
+    shared.publish_by_second(shared.kept)
+    shared.site.wait(lambda: [row["state"] for row in shared.rows_of_second()] == ["Conflict"],
+                     lambda: f"it waits: {shared.rows_of_second()}", 30)
+    shared.server.program.stop()
+    shared.list_records()
+    shared.site.wait(lambda: [row["state"] for row in shared.rows()] == ["Removing"],
+                     lambda: f"it goes: {shared.rows()}", 30)
+    assert [row["reason"] for row in shared.rows_of_second()] == ["NameConflict"]
+    shared.server.start()
+    shared.wait_owner(1)
+
+
 def test_a_name_that_others_let_go_is_taken_with_the_next_update(shared):
     shared.foreign().write((shared.kept, 60, "A", THEIRS),
                            (f"a-{shared.kept}", 60, "TXT", f'"{mark("them")}"'))

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "controllers/intent/model_private.h"
 #include "controllers/intent/native.h"
@@ -187,6 +188,49 @@ static void plan_names(struct plan *plan, uint32_t id, struct arena *arena,
     }
 }
 
+static bool is_listed(const struct resolved *resolved, const struct object *record)
+{
+    for (size_t i = 0; i < resolved->record_count; i++)
+        if (resolved->records[i].object == record)
+            return true;
+    return false;
+}
+
+// May the name still stand at the provider of the record, which has that name in the project?
+static bool may_stand(const struct published_name *name, struct text record)
+{
+    struct text shown = name->record;
+    struct text project;
+    bool is_foreign = shown.len && memchr(shown.at, '/', shown.len);
+    if (is_foreign)
+        text_cut(&shown, '/', &project);
+    return text_equal(shown, record) && name->state != NAME_ADDRESS_PENDING &&
+           name->state != NAME_CONFLICT && name->state != NAME_INVALID;
+}
+
+// Names that go from a record which is not listed any more stay the publication's until that is
+// done: at the server they have the owner of that record. A share group has its names together.
+static void plan_left_names(struct plan *plan, uint32_t id, struct model_reader *reader,
+                            const struct resolved *resolved,
+                            const struct dnspublication_status *status)
+{
+    for (size_t i = 0; i < status->record_count; i++) {
+        struct update_record record;
+        const struct published_record *written = &status->records[i];
+        const struct object *object = find_record(reader, written->namespace_, written->name);
+        if (!object || written->draining_since_s || is_listed(resolved, object))
+            continue;
+        update_record_unpack(reader->arena, object_spec(object), &record);
+        update_record_put_in_force(reader->arena, &record);
+        for (size_t at = 0; record.is_native && at < status->name_count; at++) {
+            const struct record_name name = {object, &record, status->names[at].name};
+            if (may_stand(&status->names[at], record.name))
+                plan->names[plan->name_count++] =
+                    (struct wanted_name){model_name_key(reader->arena, &name), id, 0};
+        }
+    }
+}
+
 // A name that several services or clusters have counts once.
 static void sort_names(struct plan *plan)
 {
@@ -211,7 +255,8 @@ void model_plan_make(struct intent_model *model, uint32_t id, struct arena *aren
                           &status);
     plan_clear(plan);
     use_written_records(plan, &reader, &status);
-    plan->names = mem_new_array(struct wanted_name, count_names(&resolved) + 1);
+    plan->names = mem_new_array(
+        struct wanted_name, count_names(&resolved) + status.record_count * status.name_count + 1);
     bool is_wanted = publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED && !object->deleted_s;
     for (size_t i = 0; i < resolved.record_count; i++) {
         const struct resolved_record *record = &resolved.records[i];
@@ -224,6 +269,8 @@ void model_plan_make(struct intent_model *model, uint32_t id, struct arena *aren
         used->is_awaited |= is_awaited(&status, record->shown);
         find_failure(&status, record->shown, used);
     }
+    if (!publication.share_group.len)
+        plan_left_names(plan, id, &reader, &resolved, &status);
     sort_names(plan);
     if (publication.share_group.len)
         plan->share_group = text_dup(publication.share_group);
