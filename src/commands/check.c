@@ -356,13 +356,10 @@ static bool is_of_cluster(const struct invocation *invocation)
 
 static int check_all(struct check *check, struct invocation *invocation)
 {
-    const char *paths[MANIFEST_STORE_PATHS_MAX];
     for (size_t i = 0; i < invocation->argument_count; i++)
         manifest_files_add(&check->files, invocation->arguments[i]);
-    bool is_store = !invocation->argument_count && !is_of_cluster(invocation);
-    size_t count = is_store ? manifest_store_paths(invocation, paths) : 0;
-    for (size_t i = 0; i < count; i++)
-        manifest_files_add(&check->files, paths[i]);
+    if (!invocation->argument_count && !is_of_cluster(invocation))
+        manifest_files_add_store(&check->files, invocation);
     read_files(check);
     return report_check(check, invocation);
 }
@@ -457,8 +454,9 @@ const struct command check_command = {
         "Reads files and folders and prints one line for each fault: file, line, column, field, "
         "what is wrong and what to do. Errors are what `signpost run` would refuse; lines "
         "marked `warning:` are worth a look. Folders are read as `signpost run` reads them: "
-        "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp. "
-        "PATH - is standard input.\n"
+        "*.yaml, *.yml and *.json, not names that begin with . or # or end in ~, .tmp or .swp, "
+        "and what Signpost wrote there itself (.signpost/children), such as objects of the REST "
+        "API. PATH - is standard input.\n"
         "\n"
         "Objects that others name and that are in none of the files are warned of. Two "
         "DNSUpdateRecords with one owner id are an error. Zones and "

@@ -39,6 +39,7 @@ static void found_manifest(void *context, const char *path, const struct disk_st
 {
     struct manifest_files *files = context;
     struct error err = {0};
+    files->found_count++;
     const char *shown = arena_printf(files->arena, "%s/%s", files->folder, path);
     const char *opened = arena_printf(files->arena, "%s/%s", files->real, path);
     (void)found;
@@ -71,21 +72,49 @@ static void walk(struct manifest_files *files, const char *path)
     struct scan scan;
     struct error err;
     autofree char *real = disk_real_path(path, &err);
-    size_t len = strlen(path);
-    size_t before = files->count;
     if (!real) {
         unreadable(files, err.text);
         return;
     }
-    while (len > 1 && path[len - 1] == '/')
-        len--;
-    files->folder = arena_copy(files->arena, path, len);
+    files->folder = path;
     files->real = real;
     scan_begin(&scan, real, &calls, files);
     scan_step(&scan, NULL, 0);
     scan_end(&scan);
-    if (before == files->count && !files->unreadable_count)
-        report_add(files->report, REPORT_WARNING, (struct spot){files->folder, 1, 1},
+}
+
+static bool has_entries(const char *path)
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (!disk_list(path, &names, &count, NULL))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return count > 0;
+}
+
+static const char *without_slashes(struct arena *arena, const char *path)
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    return arena_copy(arena, path, len);
+}
+
+// What `signpost run` reads of a folder whose state lies in `state`.
+static void add_folder(struct manifest_files *files, const char *path, const char *state)
+{
+    size_t before = files->found_count;
+    const char *folder = without_slashes(files->arena, path);
+    const char *children =
+        arena_printf(files->arena, "%s/" NAME_CHILDREN, without_slashes(files->arena, state));
+    walk(files, folder);
+    if (has_entries(children))
+        walk(files, children);
+    if (before == files->found_count && !files->unreadable_count)
+        report_add(files->report, REPORT_WARNING, (struct spot){folder, 1, 1},
                    "no manifest (*.yaml, *.yml, *.json) in this folder");
 }
 
@@ -107,30 +136,16 @@ void manifest_files_add(struct manifest_files *files, const char *path)
     else if (!disk_stat(path, &found, &err))
         unreadable(files, err.text);
     else if (found.is_folder)
-        walk(files, path);
+        add_folder(files, path, path);
     else
         add_file(files, path, path);
 }
 
-static bool has_entries(const char *path)
+void manifest_files_add_store(struct manifest_files *files, const struct invocation *invocation)
 {
-    char **names = NULL;
-    size_t count = 0;
-    if (!disk_list(path, &names, &count, NULL))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-    return count > 0;
-}
-
-size_t manifest_store_paths(const struct invocation *invocation,
-                            const char *paths[MANIFEST_STORE_PATHS_MAX])
-{
+    const char *dir = option_text(invocation, "dir");
     const char *state = option_text(invocation, "state-dir");
-    paths[0] = option_text(invocation, "dir");
-    paths[1] = arena_printf(invocation->arena, "%s/" NAME_CHILDREN, state ? state : paths[0]);
-    return has_entries(paths[1]) ? 2 : 1;
+    add_folder(files, dir, state ? state : dir);
 }
 
 static int compare_files(const void *left, const void *right)

@@ -23,6 +23,7 @@ struct manifest_files {
     struct manifest_file *items;
     size_t count;
     size_t capacity;
+    size_t found_count;      // in folders, whether or not they were known already
     size_t unreadable_count; // told on stderr
     const char *folder;      // being walked, as given
     const char *real;        // its real path
@@ -32,13 +33,11 @@ struct manifest_files {
 bool manifest_is_file(const char *path);
 
 void manifest_files_done(struct manifest_files *files);
-// A file, all manifests of a folder, or "-": standard input.
+// A file, all manifests of a folder, or "-": standard input. Of a folder that a Signpost watches
+// also what it wrote there itself (.signpost/children): objects of the REST API, for instance.
 void manifest_files_add(struct manifest_files *files, const char *path);
-// What the folder store of --dir and --state-dir is read from: the folder, and that of what
-// Signpost made itself, where it has made any. Paths for manifest_files_add.
-enum { MANIFEST_STORE_PATHS_MAX = 2 };
-size_t manifest_store_paths(const struct invocation *invocation,
-                            const char *paths[MANIFEST_STORE_PATHS_MAX]);
+// All of the folder store of --dir and --state-dir.
+void manifest_files_add_store(struct manifest_files *files, const struct invocation *invocation);
 // In the order of their paths.
 void manifest_files_sort(struct manifest_files *files);
 // Reads one; false: told on stderr and counted.

@@ -349,7 +349,8 @@ const struct command render_command = {
     .positional = "PATH...",
     .doc =
         "Reads the DNSUpdateRecords (dns.homelab.mortenolsen.pro/v1alpha1) of manifests, files or "
-        "folders, and prints what an external-dns is run with for each: ServiceAccount, Role, "
+        "folders (with what the REST API wrote there), and prints what an external-dns is run with "
+        "for each: ServiceAccount, Role, "
         "RoleBinding and Deployment, with arguments that its release takes. A secret stands in "
         "none of them: it is read from the Secret that secretRefs names. The Namespace of a "
         "project, if "

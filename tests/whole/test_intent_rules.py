@@ -5,6 +5,7 @@ import http.client
 import json
 
 import pytest
+import yaml
 
 import harness
 from harness import LOOPBACK
@@ -343,6 +344,31 @@ def test_a_dry_run_shows_what_would_be_written_and_stores_nothing(shop):
     assert shop.delete(f"{CLOUDS}/cloud?dryRun=All").status == 409
     assert files_of(shop.site) == before
     assert shop.get(f"{GROUP}/group/status").json["status"]["state"] == "Created"
+
+
+# ---- commands on the folder that the API has filled ----------------------------------------------
+
+def test_commands_read_what_the_api_wrote_into_a_folder(shop):
+    assert shop.ask("POST", f"{GROUP}/group/instantiate").status == 202
+    folder = shop.site.folder
+    for paths in ([f"{folder}/"], [folder, folder], ["--dir", folder]):
+        assert harness.run("check", "--strict", *paths) == (
+            0, "9 files, 9 objects: 0 errors, 0 warnings\n", ""), paths
+    code, out, told = harness.run("render", folder, "--owner-id", "1a2b3c4d",
+                                  "--external-dns-image", "external-dns:v0.22.0")
+    assert (code, told) == (0, "")
+    assert [document["kind"] for document in yaml.safe_load_all(out)] == [
+        "ServiceAccount", "Role", "RoleBinding", "Deployment", "DNSEndpoint"]
+
+
+def test_what_a_store_keeps_elsewhere_is_not_read_beside_what_lies_in_the_folder(programs, tmp_path):
+    site = harness.Site(programs, tmp_path)
+    start(site).created("/v2/projects", "shop")
+    site.program.stop()
+    elsewhere = ("--state-dir", str(tmp_path / "state"))
+    start(site, *elsewhere).created("/v2/projects", "shop")
+    code, told, _ = harness.run("check", "--dir", site.folder, *elsewhere)
+    assert (code, told) == (0, "1 file, 1 object: 0 errors, 0 warnings\n")
 
 
 # ---- clusters by multipart ----------------------------------------------------------------------

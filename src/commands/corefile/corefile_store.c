@@ -89,14 +89,11 @@ static void take_file(struct search *search, const char *path, struct text conte
 static void read_files(struct search *search)
 {
     const struct invocation *invocation = search->invocation;
-    const char *paths[MANIFEST_STORE_PATHS_MAX];
     struct report report = {.arena = invocation->arena};
     struct check_set set = {.arena = invocation->arena};
     check_set_init(&set, invocation->arena);
     struct manifest_files files = {.arena = invocation->arena, .report = &report, .set = &set};
-    size_t count = manifest_store_paths(invocation, paths);
-    for (size_t i = 0; i < count; i++)
-        manifest_files_add(&files, paths[i]);
+    manifest_files_add_store(&files, invocation);
     manifest_files_sort(&files);
     for (size_t i = 0; i < files.count; i++) {
         AUTO_BUFFER content = {0};

@@ -115,10 +115,8 @@ void zone_manifests_date(struct zone_manifests *zones, const struct zone_ages *a
     zones->ages = ages;
 }
 
-size_t zone_manifests_read(struct zone_manifests *zones, const char *const *paths, size_t count)
+static size_t read_files(struct zone_manifests *zones)
 {
-    for (size_t i = 0; i < count; i++)
-        manifest_files_add(&zones->files, paths[i]);
     manifest_files_sort(&zones->files);
     for (size_t i = 0; i < zones->files.count; i++) {
         zones->path = zones->files.items[i].shown;
@@ -126,6 +124,19 @@ size_t zone_manifests_read(struct zone_manifests *zones, const char *const *path
                                       zones->patterns, take_document, zones);
     }
     return zones->files.unreadable_count;
+}
+
+size_t zone_manifests_read(struct zone_manifests *zones, const char *const *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        manifest_files_add(&zones->files, paths[i]);
+    return read_files(zones);
+}
+
+size_t zone_manifests_read_store(struct zone_manifests *zones, const struct invocation *invocation)
+{
+    manifest_files_add_store(&zones->files, invocation);
+    return read_files(zones);
 }
 
 // ---- judging ------------------------------------------------------------------------------------

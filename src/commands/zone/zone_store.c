@@ -98,13 +98,11 @@ static bool read_folder(struct reading *reading, const struct invocation *invoca
                                            .state_dir = option_text(invocation, "state-dir"),
                                            .kinds = stored,
                                            .kind_count = COUNT_OF(stored)};
-    const char *paths[MANIFEST_STORE_PATHS_MAX];
     CLEANUP(zone_ages) struct zone_ages *ages = zone_ages_read(&options, err);
     if (!ages)
         return false;
     zone_manifests_date(reading->zones, ages);
-    reading->found->unreadable_count =
-        zone_manifests_read(reading->zones, paths, manifest_store_paths(invocation, paths));
+    reading->found->unreadable_count = zone_manifests_read_store(reading->zones, invocation);
     zone_manifests_date(reading->zones, NULL);
     return true;
 }
