@@ -92,7 +92,14 @@ def test_who_may_writes_and_the_store_has_it(replica, cluster, namespace, writer
     assert (status, again["ETag"]) == (200, headers["ETag"]), text
     assert rest.ask("PUT", f"{rest.records}/Public_1", {**shown, "spec": {
         **shown["spec"], "ttl": 60}})[0] == 200
-    assert cluster.api.list("DNSUpdateRecord", namespace)[0]["spec"]["ttl"] == 60
+    stored = cluster.api.list("DNSUpdateRecord", namespace)[0]
+    assert stored["spec"]["ttl"] == 60
+    status, _, text = rest.ask("PUT", f"{rest.records}/Public_1?dryRun=All", {**shown, "spec": {
+        **shown["spec"], "ttl": 90}})
+    would = json.loads(text)[0]
+    assert (status, would["spec"]) == (200, {**stored["spec"], "ttl": 90}), text
+    assert would["metadata"]["uid"] == stored["metadata"]["uid"]
+    assert cluster.api.list("DNSUpdateRecord", namespace)[0]["spec"] == stored["spec"]
     cluster.api.delete("Secret", secret["metadata"]["name"], namespace)
     status, _, text = rest.ask("PUT", f"{rest.records}/Public_1", shown)
     assert (status, text.splitlines()) == (400, [

@@ -346,6 +346,34 @@ def test_a_dry_run_shows_what_would_be_written_and_stores_nothing(shop):
     assert shop.get(f"{GROUP}/group/status").json["status"]["state"] == "Created"
 
 
+def test_a_dry_run_shows_objects_as_the_store_would_hold_them(shop):
+    def dry(method, path, body=None):
+        (shown,) = shop.ask(method, f"{path}?dryRun=All", body).json
+        assert shown["metadata"]["uid"] and "managedFields" not in shown["metadata"]
+        return shown
+
+    spec = {"namespace": "other", "clusterReferences": [{"name": "one", "clusterProvider": "vendor",
+                                                         "cluster": "edge01",
+                                                         "loadBalancerIP": "192.0.2.7"}],
+            "kvPairs": [{"name": "dns-update-record-list", "kv": [{"first": "public"}]}]}
+    cloud = {"metadata": {"name": "cloud", "description": "d"}, "spec": {"namespace": "other"}}
+    shown = dry("PUT", f"{CLOUDS}/cloud", cloud)
+    assert shown["spec"] == {**spec, "description": "d"}
+    assert shown["apiVersion"] == f"{harness.GROUP}/v1alpha1"
+    assert shown["metadata"]["generation"] == 1 + 3
+    assert dry("DELETE", f"{CLOUDS}/cloud/kv-pairs/dns-update-record-list")["spec"] == {
+        **spec, "namespace": "web", "kvPairs": []}
+    group = {"compositeApp": "store", "deploymentIntentGroup": "group", "version": "v1",
+             "logicalCloud": "cloud", "compositeProfile": "p", "release": "r1"}
+    for action, more in (("instantiate", {"desired": "Instantiated"}), ("update", {"update": 1}),
+                         ("terminate", {"desired": "Terminated"}), ("approve", {})):
+        shown = dry("POST", f"{GROUP}/group/{action}")
+        assert shown["spec"] == {**group, **more}, action
+    assert shown["metadata"]["annotations"] == {f"{harness.GROUP}/approved": "true"}
+    project = dry("PUT", "/v2/projects/shop", {"metadata": {"name": "shop", "description": "d"}})
+    assert project["metadata"]["labels"] and len(project["metadata"]["annotations"]) == 3
+
+
 # ---- commands on the folder that the API has filled ----------------------------------------------
 
 def test_commands_read_what_the_api_wrote_into_a_folder(shop):

@@ -50,6 +50,7 @@ struct call {
     struct call_write writes[CALL_WRITES_MAX];
     size_t write_count;
     size_t write_at;
+    struct value *shown;   // of a dry run: what would be written
     struct call_kept kept; // looked at before
     int status;            // 200, 201: the item; 202, 204: nothing
 };

@@ -9,41 +9,6 @@ enum { AGAIN_MS = 20, AGAIN_MAX_MS = 1000 };
 
 static void write_next(struct call *call);
 
-// ---- dry run ------------------------------------------------------------------------------------
-
-static struct value *shown_write(struct call *call, const struct call_write *write)
-{
-    struct value *shown = value_make(call->arena, VALUE_MAP);
-    AUTO_BUFFER version = {0};
-    kind_api_version(&version, write->key.kind);
-    value_put_text(call->arena, shown, "apiVersion", arena_copy_text(call->arena, version.at));
-    value_put_text(call->arena, shown, "kind", write->key.kind->name);
-    if (write->key.namespace_.len)
-        value_put(call->arena, shown, "metadata.namespace",
-                  value_make_text(call->arena, write->key.namespace_));
-    value_put(call->arena, shown, "metadata.name", value_make_text(call->arena, write->key.name));
-    if (write->tree)
-        shown = value_merge_patch(call->arena, shown, write->tree);
-    else
-        value_put_bool(call->arena, shown, "deleted", true);
-    struct value *data = write->key.kind->is_secret ? value_find(shown, "data") : NULL;
-    struct value *masked = value_make(call->arena, VALUE_MAP);
-    value_each (item, data)
-        value_set(masked, item->key, value_make_text(call->arena, TEXT(SECRETS_MASK)));
-    if (data)
-        value_set(shown, TEXT("data"), masked);
-    return shown;
-}
-
-static void show_writes(struct call *call)
-{
-    struct value *list = value_make(call->arena, VALUE_LIST);
-    for (size_t i = 0; i < call->write_count; i++)
-        if (!call->writes[i].is_after)
-            value_append(list, shown_write(call, &call->writes[i]));
-    call_answer_tree(call, 200, list, NULL, NULL);
-}
-
 // ---- the answer ---------------------------------------------------------------------------------
 
 static const char *location_of(const struct call *call)
@@ -110,6 +75,82 @@ static bool undo_creation(struct call *call)
         .key = *key, .seen = created, .deadline_ms = CALL_DEADLINE_MS};
     engine_write_object(call_options(call)->engine, &wanted, creation_undone, call);
     return true;
+}
+
+// ---- dry run ------------------------------------------------------------------------------------
+
+// The object as it stands, without notes of others on it, which may hold what was a secret.
+static struct value *copy_state(struct arena *arena, const struct value *now)
+{
+    struct value *copy = value_copy(arena, now);
+    value_remove(value_find(copy, "metadata"), "managedFields");
+    struct value *annotations = value_at(copy, "metadata.annotations", NULL);
+    if (annotations)
+        value_remove(annotations, "kubectl.kubernetes.io/last-applied-configuration");
+    return copy;
+}
+
+static void mask_data(struct arena *arena, struct value *secret, const struct value *kept)
+{
+    struct value *masked = value_make(arena, VALUE_MAP);
+    value_each (item, value_find(secret, "data"))
+        value_set(masked, item->key, value_make_text(arena, TEXT(SECRETS_MASK)));
+    value_each (key, kept)
+        value_set(masked, key->text, value_make_text(arena, TEXT(SECRETS_MASK)));
+    value_set(secret, TEXT("data"), masked);
+}
+
+// The object as the store would hold it. `now`: as it stands; NULL: it is new, goes or is a Secret.
+static struct value *shown_write(struct call *call, const struct call_write *write,
+                                 const struct value *now)
+{
+    struct arena *arena = call->arena;
+    struct value *shown = now ? copy_state(arena, now) : value_make(arena, VALUE_MAP);
+    int64_t generation = value_int_at(now, "metadata.generation", 0);
+    AUTO_BUFFER version = {0};
+    kind_api_version(&version, write->key.kind);
+    value_put_text(arena, shown, "apiVersion", arena_copy_text(arena, version.at));
+    value_put_text(arena, shown, "kind", write->key.kind->name);
+    if (write->key.namespace_.len)
+        value_put(arena, shown, "metadata.namespace",
+                  value_make_text(arena, write->key.namespace_));
+    value_put(arena, shown, "metadata.name", value_make_text(arena, write->key.name));
+    if (write->tree)
+        shown = value_merge_patch(arena, shown, write->tree);
+    else
+        value_put_bool(arena, shown, "deleted", true);
+    if (generation && value_count(write->tree) > !!value_find(write->tree, "metadata"))
+        value_put_int(arena, shown, "metadata.generation", generation + 1);
+    if (write->key.kind->is_secret)
+        mask_data(arena, shown, write->kept);
+    return shown;
+}
+
+static void show_writes(struct call *call);
+
+static void state_came(void *context, const struct store_reply *reply)
+{
+    struct call *call = context;
+    if (reply->is_ok) {
+        value_append(call->shown, shown_write(call, &call->writes[call->write_at++], reply->tree));
+        show_writes(call);
+    } else if (!try_again(call, &reply->error)) {
+        call_answer_store(call, &reply->error);
+    }
+}
+
+static void show_writes(struct call *call)
+{
+    for (; call->write_at < call->write_count; call->write_at++) {
+        const struct call_write *write = &call->writes[call->write_at];
+        if (write->seen && write->tree) {
+            engine_get_object(call_options(call)->engine, &write->key, state_came, call);
+            return;
+        }
+        if (!write->is_after)
+            value_append(call->shown, shown_write(call, write, NULL));
+    }
+    call_answer_tree(call, 200, call->shown, NULL, NULL);
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -200,6 +241,7 @@ static void kept_came(void *context, const struct store_reply *reply)
 void call_carry_out(struct call *call)
 {
     call->write_at = 0;
+    call->shown = value_make(call->arena, VALUE_LIST);
     if (!call->route.is_dry_run && call->write_count && !call_take_turn(call))
         return;
     if (value_count(call->kept.pointers))

@@ -179,7 +179,8 @@ static const struct {
     const char *code;
     const char *text;
 } other_answers[] = {
-    {"post delete", "200", "With dryRun=All: every object that would be written."},
+    {"post delete", "200",
+     "With dryRun=All: every object that would be written, as the store would hold it."},
     {"put", "201", "It is new."},
     {"get", "304", "It is as If-None-Match names it."},
     {"get post put delete", "400", "The request breaks a rule."},
@@ -217,7 +218,9 @@ static const struct {
     {"post", ROUTE_LIST, NULL, "strict", "boolean", NULL, "What it names must be there."},
     {"put", ROUTE_ITEM, NULL, "strict", "boolean", NULL, "What it names must be there."},
     {"post put delete", ROUTE_OPENAPI, NULL, "dryRun", "string", dry_runs,
-     "Nothing is stored, and the answer is 200 with every object that would be written."},
+     "Nothing is stored, and the answer is 200 with every object that would be written, as the "
+     "store "
+     "would hold it."},
 };
 
 static void put_answer(struct arena *arena, struct value *answers, const char *code,
