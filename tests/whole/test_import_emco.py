@@ -10,8 +10,8 @@ import yaml
 
 import harness
 from harness import LOOPBACK, Site, run
-from test_intent_api import (CLOUDS, CLUSTERS, GROUP, PARAMETERS, SECRET, SERVICE,  # noqa: F401
-                             api, shop)
+from test_intent_api import (CLOUDS, CLUSTERS, GROUP, PARAMETERS, RECORDS, SECRET,  # noqa: F401
+                             SERVICE, api, shop, start)
 
 PROJECT = "/v2/projects/shop"
 APPS = f"{PROJECT}/composite-apps"
@@ -96,6 +96,23 @@ def written_endpoints(site):
              if path.suffix == ".yaml"
              for tree in yaml.safe_load_all(octets) if tree["kind"] == "DNSEndpoint"]
     return sorted([tree["metadata"]["name"], tree["spec"]] for tree in trees)
+
+
+def test_the_owner_id_that_was_made_for_a_record_is_kept(published, tmp_path, programs):
+    status = lambda api: api.get(f"{RECORDS}/public/status").json["status"]  # noqa: E731
+    owner = status(published)["txtOwnerId"]
+    assert owner.startswith("signpost-")
+    _, objects, errors = take(f"http://{LOOPBACK}:{published.port}")
+    record = objects["DNSUpdateRecord", "public"]["spec"]
+    assert record["adoptOwner"] == owner
+    assert "annotation-prefix" not in record["external-dns-parameters"]
+    assert (f"DNSUpdateRecord public: keeps its owner id {owner}: no two installations may publish "
+            "by it, so stop the old one and its external-dns first\n") in errors
+    (tmp_path / "new").mkdir()
+    new = Site(programs, tmp_path / "new")
+    new.write("all.yaml", written(tmp_path, objects).read_text())
+    told = start(new)
+    new.wait(lambda: status(told).get("txtOwnerId") == owner, "the new one owns the same names")
 
 
 def test_composite_apps_are_those_that_groups_have(published):
@@ -244,6 +261,36 @@ def test_answers_of_an_emco_become_manifests(emco, tmp_path):
     assert "hunter2" not in written(tmp_path, objects).read_text() + errors
     assert run("check", tmp_path / "imported.yaml")[0] == 0
     assert server.heard.count(f"{CLUSTERS}/edge01") == 1
+
+
+@pytest.mark.parametrize("more,status,kept,told", [
+    ({}, {"txtOwnerId": "signpost-a"}, {"adoptOwner": "signpost-a"},
+     "keeps its owner id signpost-a"),
+    ({}, {}, {}, None),
+    ({"txt-owner-id": "mine"}, {"txtOwnerId": "mine"}, {"txt-owner-id": "mine"}, None),
+    ({"txt-owner-id": "mine"}, {"txtOwnerId": "old"}, {"txt-owner-id": "mine"},
+     "its names carry the txt-owner-id \"old\", not \"mine\" as it asks: import it again when they "
+     "have moved"),
+    ({"txt-prefix": "a-"},
+     {"args": ["--txt-prefix=a-", "--annotation-prefix=external-dns.kubernetes.io/"]}, {"txt-prefix": "a-"}, None),
+    ({}, {"args": ["--txt-prefix=a-", "--annotation-prefix=old.example/"]},
+     {"txt-prefix": "a-", "annotation-prefix": "old.example/"}, None),
+    ({"txt-prefix": "b-"}, {"args": ["--policy=sync"]}, {"txt-prefix": "b-"},
+     "its names carry the txt-prefix \"\", not \"b-\" as it asks"),
+    ({}, None, {}, "spec.adoptOwner is to be looked at"),
+])
+def test_what_marks_the_names_of_a_record_is_written_down(emco, tmp_path, more, status, kept, told):
+    parameters = {**PARAMETERS, "rfc2136-tsig-secret": "********", **more}
+    record = item("public", {"provider": "rfc2136", "external-dns-parameters": parameters})
+    _, objects, errors = take(emco({
+        f"{PROJECT}/dns-update-records": [record],
+        f"{RECORDS}/public/status": status if status is None else {"status": status}}).url)
+    spec = objects["DNSUpdateRecord", "public"]["spec"]
+    marks = ("txt-owner-id", "txt-prefix", "annotation-prefix")
+    assert {key: value for key, value in {**spec, **spec["external-dns-parameters"]}.items()
+            if key in ("adoptOwner", *marks)} == kept
+    assert (told in errors) if told else ("owner" not in errors and "carry" not in errors)
+    assert run("check", written(tmp_path, objects))[0] == 0
 
 
 @pytest.mark.parametrize("state,desired", [

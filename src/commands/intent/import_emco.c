@@ -11,6 +11,7 @@
 #include "frontends/intent/check.h"
 #include "frontends/intent/item.h"
 #include "frontends/intent/route.h"
+#include "kinds/dnsupdaterecord/external_dns_render.h"
 
 // A project of an EMCO as manifests: its answers are taken as our own REST API takes bodies. Fields
 // that have no effect here are not printed, as they may hold secrets and manifests go into
@@ -239,6 +240,95 @@ static void import_state(struct import *import, struct imported *group)
             value_put_text(group->arena, group->tree, "spec.desired", "Instantiated");
 }
 
+static const char *object_title(struct arena *arena, const struct imported *object)
+{
+    return arena_printf(arena, "%s %.*s", kind_of(object)->name, TEXT_ARGS(object->name));
+}
+
+// The value of a flag among status.args; empty: it is not there.
+static struct text find_argument(const struct value *status, const char *flag)
+{
+    value_each (item, value_list_at(status, "args")) {
+        struct text name;
+        struct text rest = item->text;
+        if (item->type == VALUE_TEXT && text_cut(&rest, '=', &name) && text_starts(name, "--") &&
+            text_is((struct text){name.at + 2, name.len - 2}, flag))
+            return rest;
+    }
+    return TEXT("");
+}
+
+// Writes down what marks the names that stand, where the record does not ask for it by itself.
+static bool keep_mark(struct import *import, struct imported *record, enum external_dns_id id,
+                      struct text asked, struct text in_force)
+{
+    struct update_record plain;
+    struct findings ignored = {.arena = record->arena};
+    const char *name = external_dns_parameters[id].name;
+    bool is_owner = id == PARAMETER_TXT_OWNER_ID;
+    update_record_decode(record->arena, record->tree, &ignored, &plain);
+    bool is_asked = is_owner ? update_record_owner(&plain).len > 0 : plain.values[id] != NULL;
+    if (text_equal(asked, in_force))
+        return false;
+    if (!is_asked) {
+        value_put(record->arena, record->tree,
+                  is_owner ? "spec.adoptOwner"
+                           : arena_printf(record->arena, "spec.external-dns-parameters.%s", name),
+                  value_make_text(record->arena, in_force));
+        return true;
+    }
+    import->is_incomplete = true;
+    report(import, object_title(import->arena, record),
+           arena_printf(
+               import->arena,
+               "its names carry the %s \"%.*s\", not \"%.*s\" as it asks: import it again when "
+               "they have moved",
+               name, TEXT_ARGS(in_force), TEXT_ARGS(asked)));
+    return false;
+}
+
+static void keep_marks(struct import *import, struct imported *record, const struct value *status)
+{
+    struct update_record asked;
+    struct external_dns_pinned marks;
+    struct findings ignored = {.arena = record->arena};
+    struct text owner = value_text_at(status, "txtOwnerId");
+    update_record_decode(record->arena, record->tree, &ignored, &asked);
+    external_dns_pinned_make(record->arena, &asked,
+                             update_record_minor(&asked, text_of(EXTERNAL_DNS_VERSION)),
+                             record->names[0], TEXT(""), &marks);
+    if (owner.len && keep_mark(import, record, PARAMETER_TXT_OWNER_ID, marks.owner_id, owner))
+        report(import, object_title(import->arena, record),
+               arena_printf(import->arena,
+                            "keeps its owner id %.*s: no two installations may publish by it, so "
+                            "stop the old one and its external-dns first",
+                            TEXT_ARGS(owner)));
+    struct text prefix = find_argument(status, "annotation-prefix");
+    if (prefix.len)
+        keep_mark(import, record, PARAMETER_ANNOTATION_PREFIX, marks.annotation_prefix, prefix);
+    if (value_count(value_list_at(status, "args")))
+        keep_mark(import, record, PARAMETER_TXT_PREFIX, marks.txt_prefix,
+                  find_argument(status, external_dns_parameters[PARAMETER_TXT_PREFIX].name));
+}
+
+// Owner ids are made by each Signpost for itself, and what is pinned need not stand in the spec:
+// both are told with the status.
+static void import_marks(struct import *import, struct imported *record)
+{
+    struct error err;
+    const char *path = item_path(import->arena, record->id, record->names, true);
+    const struct value *answer =
+        emco_client_get(import->client, import->arena,
+                        arena_printf(import->arena, "%s/status", path), TEXT(""), &err);
+    if (answer) {
+        keep_marks(import, record, value_find(answer, "status"));
+        return;
+    }
+    import->is_incomplete = true;
+    report(import, "spec.adoptOwner is to be looked at, or its names in DNS stay as they are",
+           err.text);
+}
+
 static bool import_children(struct import *import, struct imported *object);
 
 static bool import_list(struct import *import, enum resource_id id, const struct text *names,
@@ -257,6 +347,8 @@ static bool import_list(struct import *import, enum resource_id id, const struct
             continue;
         if (id == RESOURCE_GROUP)
             import_state(import, object);
+        if (id == RESOURCE_RECORD)
+            import_marks(import, object);
         if (!import_children(import, object))
             return false;
     }
@@ -365,8 +457,7 @@ static void report_secrets(struct import *import, const struct imported *object)
     struct arena *arena = import->arena;
     const struct value *spec = value_find(object->tree, "spec");
     const char *secret = body_secrets_name(arena, object->name);
-    const char *what =
-        arena_printf(arena, "%s %.*s", kind_of(object)->name, TEXT_ARGS(object->name));
+    const char *what = object_title(arena, object);
     value_each (key, body_secrets_keys(arena, spec, secret)) {
         import->is_incomplete = true;
         report(import, what,
@@ -433,7 +524,8 @@ const struct command import_emco_command = {
         "that say the same: the project's Namespace, its DNS update records where the server has "
         "them, logical clouds, the clusters that these refer to, deployment intent groups with "
         "their traffic group intents, and which of them are instantiated. It asks once, and "
-        "changes nothing there.\n"
+        "changes nothing there. A record keeps the owner id that a Signpost made for it, as "
+        "adoptOwner, so that its names in DNS stay its own.\n"
         "\n"
         "Secrets are not printed, nor fields that have no effect on names. What is left out, "
         "because a rule refuses it or the server does not have it, and the Secrets that have to "
