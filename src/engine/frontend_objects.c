@@ -242,7 +242,8 @@ void frontend_writes_send(struct engine *engine)
     list_each (write, &engine->frontend_writes) {
         if (store_is_full(engine->options.store, false))
             return;
-        if (!write->is_sent && !write->is_stored && !is_blocked(write))
+        // What has failed is still here while its asker hears it, who may write something else.
+        if (!write->is_sent && !write->is_stored && !write->is_answered && !is_blocked(write))
             send_write(write);
     }
 }

@@ -155,6 +155,18 @@ static void create_one(void)
     assert_true(bench.is_ok);
 }
 
+// Whoever hears of a failure writes something else at once.
+static void answered_and_writes(void *context, const struct engine_write_result *result)
+{
+    const struct engine_object_write other = {
+        .key = {&subject_kind, {"shop", 4}, {"two", 3}},
+        .tree = value_read_json(bench.arena, TEXT("{\"spec\":{\"text\":\"two\"}}"),
+                                &value_reply_limits, NULL),
+        .deadline_ms = DEADLINE_MS};
+    assert_false(result->is_ok);
+    engine_write_object(bench.engine, &other, answered, context);
+}
+
 // ---- the stories --------------------------------------------------------------------------------
 
 static void a_created_object_is_shown_when_it_is_answered(void **state)
@@ -233,6 +245,22 @@ static void a_replica_that_does_not_lead_writes_too(void **state)
     assert_true(bench.was_shown);
 }
 
+static void what_failed_is_not_sent_again_by_a_write_of_the_one_who_hears_it(void **state)
+{
+    (void)state;
+    create_one();
+    unsigned before = bench.answers;
+    const struct engine_object_write wanted = {
+        .key = one,
+        .tree = value_read_json(bench.arena, TEXT("{\"spec\":{\"text\":\"second\"}}"),
+                                &value_reply_limits, NULL),
+        .deadline_ms = DEADLINE_MS};
+    engine_write_object(bench.engine, &wanted, answered_and_writes, NULL);
+    run();
+    assert_int_equal(bench.answers, before + 1);
+    assert_true(bench.is_ok);
+}
+
 static void who_goes_hears_nothing_more(void **state)
 {
     (void)state;
@@ -253,6 +281,7 @@ int main(void)
         STORY(a_removed_object_is_gone_when_it_is_answered),
         STORY(of_two_changes_of_one_state_the_first_one_counts),
         STORY(a_replica_that_does_not_lead_writes_too),
+        STORY(what_failed_is_not_sent_again_by_a_write_of_the_one_who_hears_it),
         STORY(who_goes_hears_nothing_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
