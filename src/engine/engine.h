@@ -139,6 +139,7 @@ struct engine_object_write {
     struct object_ref_key key;
     const struct value *tree;  // as store_object_write has it; NULL: the object goes
     const struct object *seen; // the state that is changed or removed; NULL: it is created
+    bool is_dry_run;           // nothing is stored: would the store take it? (store_object_write)
     bool is_unread;            // nobody here reads objects of that kind
     const struct value *kept;  // of an unread one: names of `data` that stay as they are, or NULL
     int64_t deadline_ms;       // how long the frontend waits

@@ -20,6 +20,7 @@ struct frontend_write {
     char *tree;                // JSON; NULL: the object goes
     char *kept;                // JSON; NULL: none are
     const struct object *seen; // own reference
+    bool is_dry_run;
     bool is_unread;
     bool is_of_body;  // it changes more than metadata
     bool is_sent;     // and the store has not answered
@@ -81,6 +82,7 @@ static struct frontend_write *write_new(struct engine *engine,
         .tree = copy_as_json(wanted->tree),
         .kept = copy_as_json(wanted->kept),
         .seen = wanted->seen ? object_ref(wanted->seen) : NULL,
+        .is_dry_run = wanted->is_dry_run,
         .is_unread = wanted->is_unread,
         .is_of_body = changes_body(wanted->tree),
     };
@@ -156,7 +158,7 @@ static bool is_after(const struct object *now, const struct frontend_write *writ
 static bool is_shown(const struct frontend_write *write)
 {
     const struct object *now = state_of(write);
-    if (write->is_unread)
+    if (write->is_unread || write->is_dry_run)
         return true;
     if (!write->tree)
         return !now || now->deleted_s || memcmp(now->uid, write->seen->uid, sizeof now->uid) != 0;
@@ -209,6 +211,7 @@ static void send_write(struct frontend_write *write)
     CLEANUP(arena) struct arena *arena = arena_new();
     struct store_object_write wanted = {.key = key_of(write),
                                         .seen = write->seen,
+                                        .is_dry_run = write->is_dry_run,
                                         .is_unread = write->is_unread,
                                         .is_of_any_replica = true};
     if (write->tree)

@@ -155,6 +155,20 @@ static void create_one(void)
     assert_true(bench.is_ok);
 }
 
+static void dry_run(const char *json, const struct object *seen)
+{
+    const struct engine_object_write wanted = {
+        .key = one,
+        .tree = value_read_json(bench.arena, text_of(json), &value_reply_limits, NULL),
+        .seen = seen,
+        .is_dry_run = true,
+        .deadline_ms = DEADLINE_MS};
+    unsigned before = bench.answers;
+    engine_write_object(bench.engine, &wanted, answered, NULL);
+    run();
+    assert_int_equal(bench.answers, before + 1);
+}
+
 // Whoever hears of a failure writes something else at once.
 static void answered_and_writes(void *context, const struct engine_write_result *result)
 {
@@ -245,6 +259,23 @@ static void a_replica_that_does_not_lead_writes_too(void **state)
     assert_true(bench.was_shown);
 }
 
+static void a_dry_run_stores_nothing(void **state)
+{
+    (void)state;
+    dry_run("{\"spec\":{\"text\":\"first\"}}", NULL);
+    assert_true(bench.is_ok);
+    assert_false(bench.was_shown);
+    create_one();
+    const struct object *seen = object_ref(engine_find_object(bench.engine, &one));
+    dry_run("{\"metadata\":{\"labels\":{\"a\":\"2\"}}}", seen);
+    assert_true(bench.is_ok);
+    assert_ptr_equal(engine_find_object(bench.engine, &one), seen);
+    dry_run("{\"spec\":{\"text\":\"first\"}}", NULL);
+    assert_false(bench.is_ok);
+    assert_int_equal(bench.error.status, 409);
+    object_unref(seen);
+}
+
 static void what_failed_is_not_sent_again_by_a_write_of_the_one_who_hears_it(void **state)
 {
     (void)state;
@@ -281,6 +312,7 @@ int main(void)
         STORY(a_removed_object_is_gone_when_it_is_answered),
         STORY(of_two_changes_of_one_state_the_first_one_counts),
         STORY(a_replica_that_does_not_lead_writes_too),
+        STORY(a_dry_run_stores_nothing),
         STORY(what_failed_is_not_sent_again_by_a_write_of_the_one_who_hears_it),
         STORY(who_goes_hears_nothing_more),
     };

@@ -461,7 +461,7 @@ static void dry_write_object(struct store *store, const struct store_object_writ
                              store_done *done, void *context)
 {
     struct dry *dry = of(store);
-    if (write->is_unread) {
+    if (write->is_unread || write->is_dry_run) {
         attempt_soon(attempt_new(dry, NULL, done, context), answer_done);
     } else if (!write->tree) {
         attempt_soon(attempt_new(dry, write->seen, done, context), answer_dropped);

@@ -104,6 +104,9 @@ struct store_object_write {
     // what stands there, and never touches an object that is not ours (put_is_ours). Its kind need
     // not be one of those that the store was opened with.
     bool is_unread;
+    // Nothing is stored: the answer says whether the store would take what is created or changed,
+    // as far as it knows before. Not of an unread object.
+    bool is_dry_run;
     // A replica that does not lead writes it, too: somebody asked for it there. (A folder has one
     // process that writes.)
     bool is_of_any_replica;

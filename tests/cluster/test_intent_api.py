@@ -14,7 +14,7 @@ import harness
 from clusters import rule
 from harness import GROUP, LOOPBACK, wait_until
 from operators import Operator
-from proxy import Stop, too_many, unavailable
+from proxy import Stop, forbidden, refused, too_many, unavailable
 
 PROJECT_LABEL = f"{GROUP}/project"
 PARAMETERS = {"rfc2136-host": "192.0.2.53", "rfc2136-zone": ["example.test"],
@@ -112,6 +112,50 @@ def test_who_may_writes_and_the_store_has_it(replica, cluster, namespace, writer
     assert rest.ask("DELETE", f"{rest.clouds}/cloud/kv-pairs/pairs")[0] == 204
     assert rest.ask("DELETE", f"{rest.clouds}/cloud")[0] == 204
     assert cluster.api.list("LogicalCloud", namespace) == []
+
+
+def test_what_the_server_refuses_leaves_no_secret(operator, proxy, cluster, namespace, writer):
+    operator.kubeconfig = proxy.kubeconfig(operator.account)
+    rest = Api(operator.start("--controllers", "intent"), namespace, writer.token)
+    proxy.on(forbidden(), method="POST", path=r"/dnsupdaterecords\?", times=None)
+    status, _, text = rest.post(rest.records, "new", SPEC)
+    assert (status, "forbidden by the proxy" in text) == (503, True), text
+    assert not [secret for secret in cluster.api.list("Secret", namespace)
+                if secret["metadata"]["name"] == "new-credentials"]
+    proxy.clear()
+    assert rest.post(rest.records, "new", SPEC)[0] == 201
+
+
+def test_what_the_server_refuses_changes_no_secret(operator, proxy, cluster, namespace, writer):
+    operator.kubeconfig = proxy.kubeconfig(operator.account)
+    rest = Api(operator.start("--controllers", "intent"), namespace, writer.token)
+    assert rest.post(rest.records, "new", SPEC)[0] == 201
+    before = cluster.api.get("Secret", "new-credentials", namespace)["data"]
+    proxy.on(forbidden(), method="PATCH", path=r"/dnsupdaterecords/new\?", times=None)
+    status, _, text = rest.ask("PUT", f"{rest.records}/new", {
+        "metadata": {"name": "new"}, "spec": {**SPEC, "ttl": 60, "external-dns-parameters": {
+            **PARAMETERS, "rfc2136-tsig-secret": "bmV3LXNlY3JldC1vZi10ZXN0cw=="}}})
+    assert (status, "forbidden by the proxy" in text) == (503, True), text
+    assert cluster.api.get("Secret", "new-credentials", namespace)["data"] == before
+
+
+@pytest.mark.parametrize("is_untried", [False, True], ids=["left behind", "no dry run"])
+def test_a_secret_of_a_create_that_broke_off_is_taken_by_the_next(operator, proxy, cluster,
+                                                                  namespace, writer, is_untried):
+    operator.kubeconfig = proxy.kubeconfig(operator.account)
+    rest = Api(operator.start("--controllers", "intent"), namespace, writer.token)
+    proxy.on(forbidden(), method="POST", path=r"/dnsupdaterecords\?",
+             skip=0 if is_untried else 1)
+    if is_untried:  # then whether the server takes the object shows only when it is written
+        proxy.on(refused(400, "BadRequest", "admission webhook \"checks.example\" does not support "
+                         "dry run"), method="POST", path="dryRun=All", times=None)
+    assert rest.post(rest.records, "new", SPEC)[0] == 503
+    secret = cluster.api.get("Secret", "new-credentials", namespace)
+    assert "ownerReferences" not in secret["metadata"]
+    assert rest.post(rest.records, "new", SPEC)[0] == 201
+    record, = cluster.api.list("DNSUpdateRecord", namespace)
+    secret = cluster.api.get("Secret", "new-credentials", namespace)
+    assert secret["metadata"]["ownerReferences"][0]["uid"] == record["metadata"]["uid"]
 
 
 def test_strangers_are_401_and_others_403(replica, cluster, namespace):

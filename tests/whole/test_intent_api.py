@@ -628,6 +628,24 @@ stringData: {token: abc}
     assert shop.get(f"{RECORDS}/mine").status == 404
 
 
+def test_a_secret_that_a_broken_off_create_left_is_taken_by_the_next(shop):
+    parameters = {**PARAMETERS, "rfc2136-tsig-secret": SECRET}
+    shop.site.kill()
+    left = shop.site.folder / ".signpost/children/secrets.shop.new-credentials.yaml"
+    left.touch(0o600)
+    left.write_text("""# Written by Signpost; do not edit.
+apiVersion: v1
+kind: Secret
+type: Opaque
+data: {rfc2136-tsig-secret: YQ==}
+metadata: {name: new-credentials, namespace: shop}
+""")
+    again = start(shop.site)
+    again.created(RECORDS, "new", {"provider": "rfc2136", "external-dns-parameters": parameters})
+    assert secret_of(shop.site, "new") == {
+        "rfc2136-tsig-secret": base64.b64encode(SECRET.encode()).decode()}
+
+
 def test_a_private_key_of_an_inbound_intent_goes_into_a_secret(shop):
     path = f"{GROUP}/group/traffic-group-intents/traffic/inbound-intents"
     made = shop.created(path, "tls", TLS)

@@ -22,6 +22,7 @@ struct call_write {
     const struct object *seen; // own reference
     bool is_unread;
     bool is_owned; // by the object that the write before it made: its ownerReferences come then
+    bool is_tried; // by a dry run, before the Secret that it refers to is written
     bool is_after; // brings nothing but what could not be written before the object was
     const struct value *kept;
 };

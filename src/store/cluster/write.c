@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "base/memory.h"
 #include "base/must.h"
 #include "store/cluster/write_private.h"
@@ -121,6 +123,15 @@ static void put_unread(struct cluster *cluster, const struct store_object_write 
     writes_enqueue(write);
 }
 
+// The API server judges it, admission and quotas too, and stores nothing.
+static void send_as_dry_run(struct write *write)
+{
+    struct buffer path = {0};
+    buffer_printf(&path, "%s&dryRun=All", write->path);
+    free(write->path);
+    write->path = buffer_steal(&path);
+}
+
 static void create_child(struct cluster *cluster, const struct store_object_write *child,
                          store_done *done, void *context)
 {
@@ -129,12 +140,15 @@ static void create_child(struct cluster *cluster, const struct store_object_writ
     write->name = name_of(&child->key);
     write->is_of_any_replica = child->is_of_any_replica;
     write->body = write_body_json(put_tree(arena, &child->key, child->tree));
+    if (child->is_dry_run)
+        send_as_dry_run(write);
     writes_enqueue(write);
 }
 
 void writes_write_object(struct cluster *cluster, const struct store_object_write *wanted,
                          store_done *done, void *context)
 {
+    must(!wanted->is_dry_run || (wanted->tree && !wanted->is_unread));
     if (wanted->is_unread || !wanted->seen) {
         (wanted->is_unread ? put_unread : create_child)(cluster, wanted, done, context);
         return;
@@ -143,6 +157,8 @@ void writes_write_object(struct cluster *cluster, const struct store_object_writ
     struct write *write = write_to(cluster, type, wanted->seen, done, context);
     write->is_of_any_replica = wanted->is_of_any_replica;
     write->body = wanted->tree ? write_body_change(wanted) : write_body_drop(wanted->seen);
+    if (wanted->is_dry_run)
+        send_as_dry_run(write);
     writes_enqueue(write);
 }
 

@@ -547,13 +547,11 @@ static void patch_ahead(struct folder *folder, const struct object *object,
 {
     AUTO_BUFFER json = {0};
     value_write_json(&json, status);
-    add_request(folder, (struct request){
-                            .type = REQUEST_STATUS,
-                            .done = done,
-                            .context = context,
-                            .object = object_ref(object),
-                            .status = buffer_steal(&json),
-                        });
+    add_request(folder, (struct request){.type = REQUEST_STATUS,
+                                         .done = done,
+                                         .context = context,
+                                         .object = object_ref(object),
+                                         .status = buffer_steal(&json)});
 }
 
 void write_patch_status(struct folder *folder, const struct object *object,
@@ -632,8 +630,9 @@ static bool write_child(struct folder *folder, const struct store_object_write *
                    : err->status == 404;
     if (write->seen ? check_child(folder, write->seen, err)
                     : check_absent(folder, &write->key, err))
-        return generated_patch(&folder->owned_objects, write, err);
-    return !write->seen && err->status == 409 && !stands_in_manifest(folder, &write->key) &&
+        return write->is_dry_run || generated_patch(&folder->owned_objects, write, err);
+    return !write->seen && !write->is_dry_run && err->status == 409 &&
+           !stands_in_manifest(folder, &write->key) &&
            generated_relabel(&folder->owned_objects, write, err);
 }
 
