@@ -21,7 +21,8 @@ struct shard {
 };
 
 struct cache {
-    struct slab *slab; // for those that were adopted
+    struct slab *slab; // of those that were made here
+    struct cache_observer observer;
     struct shard **shards;
     size_t count;
     size_t capacity;
@@ -123,9 +124,27 @@ const struct object *cache_find(const struct cache *cache, const struct kind *ki
     return id == TABLE_NONE ? NULL : shard->objects[id];
 }
 
-struct object *cache_adopt(struct cache *cache, struct object *object)
+struct object *cache_make(struct cache *cache, const struct kind *kind, const char *finalizer,
+                          const struct value *tree)
 {
-    return object_pack(cache->slab, object);
+    struct object *object = object_pack(cache->slab, object_new(kind, finalizer, tree));
+    if (cache->observer.made)
+        cache->observer.made(cache->observer.context, object, finalizer, tree);
+    return object;
+}
+
+struct object *cache_make_graft(struct cache *cache, const struct object *metadata,
+                                const struct object *bodies)
+{
+    struct object *object = object_pack(cache->slab, object_graft(metadata, bodies));
+    if (cache->observer.grafted)
+        cache->observer.grafted(cache->observer.context, object, metadata, bodies);
+    return object;
+}
+
+void cache_observe(struct cache *cache, const struct cache_observer *observer)
+{
+    cache->observer = observer ? *observer : (struct cache_observer){0};
 }
 
 // ---- marks of a pass ----------------------------------------------------------------------------

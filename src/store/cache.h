@@ -9,9 +9,21 @@ void cache_free(struct cache *cache);
 // Borrowed; NULL when absent.
 const struct object *cache_find(const struct cache *cache, const struct kind *kind,
                                 struct text namespace_, struct text name);
-// Moves a new object, to which nobody else refers, into memory where the cache keeps its objects
-// close together.
-struct object *cache_adopt(struct cache *cache, struct object *object);
+// What stores make objects with: as object_new() and object_graft() do it, in memory where the
+// cache keeps its objects close together, and before the eyes of the observer. Not filed yet.
+struct object *cache_make(struct cache *cache, const struct kind *kind, const char *finalizer,
+                          const struct value *tree);
+struct object *cache_make_graft(struct cache *cache, const struct object *metadata,
+                                const struct object *bodies);
+// Hears of each object that is made, before anybody else has it. Copied; NULL: nobody does.
+struct cache_observer {
+    void (*made)(void *context, const struct object *object, const char *finalizer,
+                 const struct value *tree);
+    void (*grafted)(void *context, const struct object *object, const struct object *metadata,
+                    const struct object *bodies);
+    void *context;
+};
+void cache_observe(struct cache *cache, const struct cache_observer *observer);
 // Takes over the reference of `object`; returns the replaced state with its reference, or NULL.
 const struct object *cache_put(struct cache *cache, struct object *object);
 // The same for an object that is in the cache; whether a pass under way has seen it is kept.

@@ -62,7 +62,7 @@ static bool is_known_state(const struct object *cached, const struct identity *i
 // The last state that was seen, as the final one: what was finished is not known.
 static void report_lost(struct cluster *cluster, const struct object *object, bool is_initial)
 {
-    struct object *last = object_graft(object, object);
+    struct object *last = cache_make_graft(cluster->store.cache, object, object);
     last->is_lost = object->has_finalizer;
     report_event(cluster, STORE_DELETED, last, object, is_initial);
     object_unref(last);
@@ -87,7 +87,7 @@ void file_object(struct cluster *cluster, const struct store_kind *type, const s
             cache_mark(cache, cached);
         return;
     }
-    struct object *object = cache_adopt(cache, object_new(type->kind, type->finalizer, tree));
+    struct object *object = cache_make(cache, type->kind, type->finalizer, tree);
     const struct object *old =
         how->is_reply ? cache_replace(cache, object) : cache_put(cache, object);
     if (old && !is_same_object(old, &identity)) {
@@ -104,7 +104,7 @@ void file_gone(struct cluster *cluster, const struct object *object)
 {
     const struct object *taken = cache_take(cluster->store.cache, object->kind,
                                             object_namespace(object), object_name(object));
-    struct object *last = object_graft(taken, taken);
+    struct object *last = cache_make_graft(cluster->store.cache, taken, taken);
     const struct store_event event = {
         .type = STORE_DELETED, .object = last, .old = taken, .is_inferred = true};
     last->is_lost = taken->has_finalizer;
@@ -122,7 +122,7 @@ void file_deleted(struct cluster *cluster, const struct store_kind *type, const 
         cache_find(cluster->store.cache, type->kind, identity.namespace_, identity.name);
     if (!cached || !is_same_object(cached, &identity))
         return;
-    struct object *last = object_new(type->kind, type->finalizer, tree);
+    struct object *last = cache_make(cluster->store.cache, type->kind, type->finalizer, tree);
     last->is_lost = last->has_finalizer;
     const struct object *taken =
         cache_take(cluster->store.cache, type->kind, identity.namespace_, identity.name);

@@ -230,9 +230,8 @@ bool draft_load(struct folder *folder, struct draft *draft, uint32_t id, struct 
 struct object *draft_object(const struct folder *folder, const struct draft *draft)
 {
     const struct store_kind *type = draft->subject.type;
-    struct object *generated = object_new(
-        type->kind, type->finalizer, managed_tree(draft->arena, &draft->subject, &draft->managed));
-    return cache_adopt(folder->store.cache, generated);
+    return cache_make(folder->store.cache, type->kind, type->finalizer,
+                      managed_tree(draft->arena, &draft->subject, &draft->managed));
 }
 
 void draft_write(struct buffer *out, const struct draft *draft)

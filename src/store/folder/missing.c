@@ -43,7 +43,7 @@ static void begin_deletion(struct folder *folder, struct draft *draft, const str
     draft->managed.fault = (struct text){0};
     draft_write(&body, draft);
     struct object *bare = draft_object(folder, draft);
-    farewell->object = cache_adopt(folder->store.cache, object_graft(bare, known));
+    farewell->object = cache_make_graft(folder->store.cache, bare, known);
     farewell->body = buffer_steal(&body);
     object_unref(bare);
 }
