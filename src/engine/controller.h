@@ -202,6 +202,7 @@ struct answer_view {
     struct content_id id; // of the question; see snapshot_answer()
     const char *backend;
     const char *name;
+    const char *about;   // as JSON, borrowed from the question; NULL: nothing
     int64_t answered_ms; // Unix, also when it failed; 0: not yet
     bool is_ok;
     const struct value *value; // what the provider made of the answer; NULL: nothing
@@ -261,6 +262,8 @@ struct snapshot {
 const struct receipt *snapshot_receipt(const struct snapshot *snapshot, const char *registry,
                                        enum record_type type, struct text domain,
                                        struct text subdomain);
+// Tells questions apart within this process.
+struct content_id question_id(const char *backend, const char *name, const struct value *about);
 // NULL: the last decision did not name that question.
 const struct answer_view *snapshot_answer(const struct snapshot *snapshot, const char *backend,
                                           const char *name, const struct value *about);
@@ -482,6 +485,8 @@ void decision_add_event(struct decision *decision, bool is_warning, const char *
                         const char *text);
 void decision_add_sample(struct decision *decision, const struct controller_metric *metric,
                          const char *label, int64_t value);
+// Gives up the secrets that it holds. All else can be read until the arena is reset.
+void decision_done(struct decision *decision);
 // The subject is reconciled again then, whatever happens. The earliest of several times counts.
 void decision_wake_at(struct decision *decision, int64_t unix_ms);
 

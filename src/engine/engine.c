@@ -1,4 +1,5 @@
 #include "engine/engine.h"
+#include "engine/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,8 @@ static void add_controllers(struct engine *engine)
         for (size_t k = 0; k < shared_model_kind_count(controller->shared_model); k++)
             add_kind(engine, controller->shared_model->kinds[k]);
     }
+    recorder_begin(engine->options.recorder, engine->options.controllers,
+                   engine->options.controller_count);
     shared_models_new(engine);
 }
 

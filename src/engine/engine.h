@@ -40,7 +40,8 @@ struct engine_options {
     int64_t
         sync_period_ms; // every key has a reconciliation that often, +-10 %; 0: never by time alone
     bool renews_models; // make shared models anew before each use (tests)
-    size_t crowd;       // a name with more claims is planned with a delay, once for many; 0: 64
+    struct recorder *recorder; // engine/recorder.h; NULL: nothing is recorded. Not owned
+    size_t crowd; // a name with more claims is planned with a delay, once for many; 0: 64
     const char *zone_file_dir; // zones are written there as files, too; NULL: they are not
     // A dry run: the same reconciliations and claims, but exchanges count as done and never begin,
     // and questions are not asked; engine_plan() reports what would have been sent. The store is

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/must.h"
 #include "dns/zone.h"
+#include "engine/recorder.h"
 #include "engine/state.h"
 
 // Zones that keys have served: from their decisions to the table that the frontend answers from, to
@@ -115,6 +116,7 @@ static void report_views(struct engine *engine, const struct served *served)
         return;
     size_t count = secondaries_views(engine->secondaries, served->apex, &views);
     const char *group = secondaries_group(engine->secondaries, served->apex);
+    recorder_add_servers(engine->options.recorder, state->place, key->object, group, views, count);
     state->shared_model->servers_reported(state->state, key->object, group, views, count);
     state->is_dirty = true;
     engine_schedule(engine);
@@ -126,6 +128,7 @@ static void report_zone(struct engine *engine, const struct served *served)
     struct shared_model_state *state = engine->controllers[key->controller].shared_model;
     if (!state || !state->shared_model->published || !served->zone)
         return;
+    recorder_add_published(engine->options.recorder, state->place, key->object, served->zone);
     state->shared_model->published(state->state, key->object, served->zone);
     state->is_dirty = true;
     engine_schedule(engine);
@@ -409,6 +412,7 @@ void engine_set_zones(struct engine *engine, const struct zones_config *config)
     engine->zones_config = config;
     secondaries_set_config(engine->secondaries, config);
     catalogs_set(engine);
+    recorder_add_settings(engine->options.recorder);
     for (size_t i = 0; i < engine->shared_model_count; i++)
         shared_model_renew(engine, &engine->shared_models[i]);
 }

@@ -100,7 +100,7 @@ void questions_stop(struct questions *questions)
     loop_timer_cancel(questions->engine->loop, &questions->timer);
 }
 
-static struct content_id id_of(const char *backend, const char *name, const struct value *about)
+struct content_id question_id(const char *backend, const char *name, const struct value *about)
 {
     struct content_id of_about = value_content_id(about);
     struct content_hash hash = content_hash_new();
@@ -304,7 +304,7 @@ static struct asker *name_one(struct questions *questions, struct asking *before
                               uint32_t key, const struct question *want, bool *is_answered)
 {
     must(want->backend && want->name);
-    struct content_id id = id_of(want->backend, want->name, want->about);
+    struct content_id id = question_id(want->backend, want->name, want->about);
     struct question_state *question = question_find(questions, id);
     if (!question)
         question = question_new(questions, id, want);
@@ -392,6 +392,7 @@ static struct answer_view answer_of(struct arena *arena, const struct question_s
     struct answer_view answer = {.id = question->id,
                                  .backend = arena_copy_text(arena, question->backend),
                                  .name = arena_copy_text(arena, question->name),
+                                 .about = question->about,
                                  .answered_ms = question->answered_ms};
     if (!question->answered_ms)
         return answer;
@@ -417,7 +418,7 @@ void questions_fill_snapshot(const struct asking *asking, struct snapshot *snaps
 const struct answer_view *snapshot_answer(const struct snapshot *snapshot, const char *backend,
                                           const char *name, const struct value *about)
 {
-    struct content_id id = id_of(backend, name, about);
+    struct content_id id = question_id(backend, name, about);
     for (size_t i = 0; i < snapshot->answer_count; i++)
         if (content_id_equal(snapshot->answers[i].id, id))
             return &snapshot->answers[i];
@@ -503,7 +504,7 @@ void question_abort(struct question_state *question, struct engine *engine)
 
 static struct question_state *health_of(const struct backend *backend)
 {
-    return question_find(backend->engine->questions, id_of(backend->name, HEALTH, NULL));
+    return question_find(backend->engine->questions, question_id(backend->name, HEALTH, NULL));
 }
 
 bool backend_is_asked(const struct backend *backend)

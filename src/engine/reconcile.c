@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/hash.h"
+#include "engine/recorder.h"
 
 enum {
     ROUNDS_MAX = 4,
@@ -125,6 +126,16 @@ static bool submit_claims(struct engine *engine, uint32_t id, const struct decis
     return is_changed || engine->has_woken_itself;
 }
 
+static void record(struct engine *engine, uint32_t id, const struct snapshot *snapshot,
+                   const struct decision *decision)
+{
+    size_t place = engine->keys[id].controller;
+    recorder_add_reconciliation(
+        engine->options.recorder,
+        &(struct recorder_reconciliation){engine->controllers[place].controller, place,
+                                          shared_model_of(engine, id), snapshot, decision});
+}
+
 // Decides again as long as a decision changes what the next snapshot shows: receipts of its own
 // claims, and answers that its questions have already. Receipts that change in the last round, or
 // later, wake the key.
@@ -141,6 +152,7 @@ static void decide(struct engine *engine, uint32_t id, const char *trace, struct
         fill_snapshot(engine, id, trace, &snapshot);
         *decision = (struct decision){0};
         controller->decide(&snapshot, shared_model_of(engine, id), decision);
+        record(engine, id, &snapshot, decision);
         set_backends(engine, id, decision);
         bool is_answered = set_questions(engine, id, decision);
         is_changed = submit_claims(engine, id, decision) || is_answered;

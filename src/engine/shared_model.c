@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "engine/recorder.h"
 #include "store/cache.h"
 
 size_t shared_model_kind_count(const struct shared_model *shared_model)
@@ -29,7 +30,8 @@ static void time_came(void *context)
 }
 
 static struct shared_model_state *add(struct engine *engine,
-                                      const struct shared_model *shared_model, const void *settings)
+                                      const struct shared_model *shared_model, size_t place,
+                                      const void *settings)
 {
     struct shared_model_state *state = &engine->shared_models[engine->shared_model_count++];
     *state = (struct shared_model_state){
@@ -38,6 +40,7 @@ static struct shared_model_state *add(struct engine *engine,
         .state = shared_model->make(settings),
         .timer = {.call = time_came, .context = state},
         .engine = engine,
+        .place = place,
     };
     return state;
 }
@@ -53,7 +56,7 @@ void shared_models_new(struct engine *engine)
             continue;
         state->shared_model = find(engine, shared_model);
         if (!state->shared_model)
-            state->shared_model = add(engine, shared_model, state->settings);
+            state->shared_model = add(engine, shared_model, i, state->settings);
     }
 }
 
@@ -81,6 +84,7 @@ void shared_model_event(struct engine *engine, const struct object *object, bool
         struct shared_model_state *state = &engine->shared_models[i];
         if (!has_kind(state->shared_model, object->kind))
             continue;
+        recorder_add_put(engine->options.recorder, state->place, object, is_gone);
         if (is_gone)
             state->shared_model->remove(state->state, object);
         else
@@ -118,6 +122,7 @@ static bool is_kind_of_keys(const struct engine *engine, const struct shared_mod
 static void put_object(void *context, const struct object *object)
 {
     struct shared_model_state *state = context;
+    recorder_add_put(state->engine->options.recorder, state->place, object, false);
     state->shared_model->put(state->state, object);
 }
 
@@ -131,7 +136,7 @@ static void put_all(struct engine *engine, struct shared_model_state *state)
         if (!key->object || key->is_gone ||
             engine->controllers[key->controller].shared_model != state)
             continue;
-        state->shared_model->put(state->state, key->object);
+        put_object(state, key->object);
         publish_to_shared_model(engine, id);
     }
 }
@@ -164,6 +169,7 @@ static void settle(struct engine *engine, struct shared_model_state *state)
     int64_t begun_ms = loop_mono_ms(engine->loop);
     const struct shared_model_calls calls = {wake, programmed, engine};
     state->is_dirty = false;
+    recorder_add_settling(engine->options.recorder, state->place, now_ms);
     int64_t next_ms = state->shared_model->settle(state->state, now_ms, &calls);
     histogram_add(&state->settle_seconds, loop_mono_ms(engine->loop) - begun_ms);
     if (next_ms)
@@ -176,6 +182,7 @@ void shared_model_renew(struct engine *engine, struct shared_model_state *state)
 {
     state->shared_model->free(state->state);
     state->state = state->shared_model->make(state->settings);
+    recorder_add_renewal(engine->options.recorder, state->place);
     put_all(engine, state);
     state->is_dirty = true;
     state->is_stale = false;

@@ -155,6 +155,7 @@ enum reconcile_result {
 // A shared model and its controllers.
 struct shared_model_state {
     const struct shared_model *shared_model;
+    size_t place; // of the first of its controllers
     const void *settings;
     void *state;
     bool is_dirty;
@@ -529,10 +530,6 @@ struct content *content_new(struct slab *slab, const struct record_set *set);
 void content_free(struct content *content); // NULL is fine
 struct record_set *content_make_set(struct arena *arena, const struct content *content,
                                     struct text domain, struct text subdomain);
-
-// decision.c
-// Gives up the secrets that it holds. All else can be read until the arena is reset.
-void decision_done(struct decision *decision);
 
 // report.c
 // Events and log lines of a decision, copied until its write has succeeded.
