@@ -15,6 +15,7 @@
 #include "model/model_cluster.h"
 #include "model/tap_store.h"
 #include "model/virtual_loop.h"
+#include "scenarios/stage_recording.h"
 #include "store/cache.h"
 #include "store/folder/folder.h"
 
@@ -233,6 +234,7 @@ void stage_free(struct stage *stage)
     lists_free(stage);
     log_free(stage->log);
     buffer_done(&stage->log_text);
+    buffer_done(&stage->replayed);
     model_dns_free(stage->dns);
     for (size_t i = 0; i < stage->zones.config_count; i++)
         zones_config_free(stage->zones.configs[i]);
@@ -307,6 +309,7 @@ struct engine *stage_engine_new(const struct stage *stage, const struct world *w
                                                .provider_count = provider_count,
                                                .sync_period_ms = stage->sync_period_ms,
                                                .renews_models = stage->renews_models,
+                                               .recorder = stage->recorder,
                                                .crowd = stage->crowd});
 }
 
@@ -321,6 +324,7 @@ bool stage_start(struct stage *stage, struct error *err)
     stage->inner = open_store(stage, err);
     if (!stage->inner)
         return false;
+    stage->recorder = stage->is_recorded ? stage_recording_new(stage) : NULL;
     stage->store = tap_store_new(stage->inner, noted, stage);
     stage->engine = stage_engine_new(stage, &stage->world, stage->store);
     stage->frontend = stage_frontend_new(stage, stage->loop, stage->engine);
@@ -344,6 +348,8 @@ void stage_kill(struct stage *stage)
     primary_frontend_free(stage->frontend);
     stage->frontend = NULL;
     engine_free(stage->engine);
+    if (stage->recorder)
+        stage_recording_end(stage, steal(stage->recorder), &stage->replayed);
     store_free(stage->store);
     virtual_loop_drop_deferred(stage->loop);
     stage->engine = NULL;
@@ -580,7 +586,7 @@ struct model_pihole *stage_add_pihole(struct stage *stage, const char *name, con
 
 const char *stage_breach(const struct stage *stage)
 {
-    const char *breach = model_dns_breach(stage->dns);
+    const char *breach = stage->replayed.len ? stage->replayed.at : model_dns_breach(stage->dns);
     for (size_t i = 0; i < stage->server_count && !breach; i++)
         if (stage->servers[i].pihole)
             breach = model_pihole_breach(stage->servers[i].pihole);

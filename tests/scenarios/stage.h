@@ -60,7 +60,8 @@ struct stage_piholes {
 struct stage {
     enum stage_store store_kind;
     bool renews_models;
-    size_t crowd; // see struct engine_options
+    bool is_recorded; // and what was recorded is done again at the end of each process
+    size_t crowd;     // see struct engine_options
     struct loop *loop;
     struct model_backend *backend;
     struct model_dns *dns;
@@ -86,7 +87,9 @@ struct stage {
     struct store *store;
     const struct controller *controllers[STAGE_CONTROLLERS_MAX]; // with those that they bring
     size_t controller_count;
-    struct engine *engine; // NULL: not started
+    struct recorder *recorder; // NULL: nothing is recorded
+    struct buffer replayed;    // what came out otherwise than it was recorded
+    struct engine *engine;     // NULL: not started
     struct primary_frontend *frontend;
     bool is_started;        // shall run
     bool is_without_lease;  // cluster: another process has it
