@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "commands/metrics_guard.h"
 #include "commands/process.h"
+#include "commands/recording.h"
 #include "commands/setup.h"
 #include "commands/subject.h"
 #include "commands/webhook.h"
@@ -45,6 +46,12 @@ static const struct option run_rows[] = {
      .placeholder = "DURATION",
      .min = 1,
      .doc = "How long requests in flight may take to end after SIGTERM."},
+    {.name = "record",
+     .type = OPTION_TEXT,
+     .placeholder = "FOLDER",
+     .doc = "Record every reconciliation into a new file in that folder, from which `signpost "
+            "replay` makes it again, on any machine. Secrets are masked. At 256 MiB the recording "
+            "ends."},
 };
 
 struct run_process {
@@ -52,6 +59,7 @@ struct run_process {
     const struct invocation *invocation;
     struct setup setup;
     struct store *store;
+    struct recorder *recorder; // NULL: off
     struct engine *engine;
     struct probes *health;
     struct probes *metrics;
@@ -156,6 +164,9 @@ static void draw_process(struct run_process *run)
 
 static bool open_engine(struct run_process *run, struct error *err)
 {
+    if (!recording_open(&run->setup, &run->process.world, run->process.log, run->store,
+                        &run->recorder, err))
+        return false;
     const struct engine_options options = {
         .world = &run->process.world,
         .log = run->process.log,
@@ -167,6 +178,7 @@ static bool open_engine(struct run_process *run, struct error *err)
         .provider_count = provider_count,
         .sync_period_ms = option_ms(run->invocation, "sync-period"),
         .zone_file_dir = option_text(run->invocation, "zone-file-dir"),
+        .recorder = run->recorder,
         .leading = leading,
         .context = run,
     };
@@ -407,6 +419,7 @@ static void run_close(struct run_process *run)
     close_services(run);
     engine_free(run->engine);
     free_services(run);
+    recorder_free(run->recorder);
     store_free(run->store);
     process_world_done(&run->process);
     setup_done(&run->setup);

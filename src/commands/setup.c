@@ -48,7 +48,7 @@ static void unload(const struct controller *controller, void *settings)
             subjects[i]->unload(settings);
 }
 
-static bool add_controller(struct setup *setup, const struct controller *controller,
+static bool add_controller(struct setup *setup, const struct controller *controller, bool is_check,
                            struct error *err)
 {
     size_t at = setup->controller_count;
@@ -57,19 +57,19 @@ static bool add_controller(struct setup *setup, const struct controller *control
         return false;
     setup->controllers[at] = controller;
     setup->controller_count++;
-    if (!load(setup->invocation, controller, false, setup->settings[at], err))
+    if (!load(setup->invocation, controller, is_check, setup->settings[at], err))
         return false;
     backends_add(setup->invocation->arena, &setup->backends, controller, setup->settings[at]);
     return true;
 }
 
-static bool choose_controllers(struct setup *setup, struct error *err)
+static bool choose_controllers(struct setup *setup, bool is_check, struct error *err)
 {
     struct enabled_controllers enabled_controllers;
     if (!enabled_controllers_init(&enabled_controllers, setup->invocation, err))
         return false;
     for (size_t i = 0; i < enabled_controllers.count; i++)
-        if (!add_controller(setup, enabled_controllers.items[i], err))
+        if (!add_controller(setup, enabled_controllers.items[i], is_check, err))
             return false;
     return true;
 }
@@ -105,8 +105,18 @@ void *setup_settings(const struct setup *setup, const struct controller *control
 bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err)
 {
     *setup = (struct setup){.invocation = invocation};
-    bool is_good = choose_controllers(setup, err) && check_owner(setup, err) &&
+    bool is_good = choose_controllers(setup, false, err) && check_owner(setup, err) &&
                    configured_store_find(&setup->place, invocation, err);
+    if (!is_good)
+        setup_done(setup);
+    return is_good;
+}
+
+bool setup_init_settings(struct setup *setup, const struct invocation *invocation,
+                         struct error *err)
+{
+    *setup = (struct setup){.invocation = invocation};
+    bool is_good = choose_controllers(setup, true, err);
     if (!is_good)
         setup_done(setup);
     return is_good;

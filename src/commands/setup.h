@@ -37,6 +37,10 @@ struct setup {
 };
 // From the options. Faults are the user's (exit 2).
 bool setup_init(struct setup *setup, const struct invocation *invocation, struct error *err);
+// The controllers and their settings alone, without secrets and a store: for decisions on what was
+// seen elsewhere.
+bool setup_init_settings(struct setup *setup, const struct invocation *invocation,
+                         struct error *err);
 void setup_done(struct setup *setup);
 // How the backends that stand in the settings are used from now on.
 void setup_set_access(struct setup *setup, const struct backend_access *access);

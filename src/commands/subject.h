@@ -94,6 +94,9 @@ struct subject {
     bool (*load)(const struct invocation *invocation, bool is_check, void *settings,
                  struct error *err);
     void (*unload)(void *settings); // lets go of secrets; also of what was not loaded
+    // Options that name files from which settings are read and in which no secret stands: a
+    // recording has what they say. NULL-terminated.
+    const char *const *settings_files;
     const struct service *service;
     // Its share of what `signpost manifests` prints. Without a Deployment nothing of it is checked.
     bool (*install)(const struct manifest *manifest, bool has_deployment, struct installation *out,

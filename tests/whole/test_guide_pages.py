@@ -44,3 +44,7 @@ def test_a_record_becomes_an_external_dns_as_written(page_at):
 
 def test_an_app_has_its_name_by_the_api_as_written(page_at):
     page_at("dns-update-records.md").follow()
+
+
+def test_a_bug_report_is_recorded_and_replayed_as_written(page_at):
+    page_at("bug-reports.md").follow()

@@ -19,6 +19,8 @@ static void unload(void *settings)
     pihole_settings_unload(settings);
 }
 
+static const char *const settings_files[] = {"pihole-targets", NULL};
+
 extern const struct subject pihole_subject;
 const struct subject pihole_subject = {
     .name = "pihole",
@@ -27,6 +29,7 @@ const struct subject pihole_subject = {
     .controller = &ingress_controller,
     .load = load,
     .unload = unload,
+    .settings_files = settings_files,
     .service = &pihole_service,
     .install = pihole_install,
     .shows = pihole_view_shows,

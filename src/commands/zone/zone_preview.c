@@ -24,7 +24,9 @@ static void *make(struct setup *setup, struct error *err)
         return NULL;
     struct zone_preview *preview = mem_new_of(struct zone_preview);
     *preview = (struct zone_preview){.setup = setup, .config = config, .shown = config};
-    zones_config_use(setup, &preview->shown, config != NULL);
+    // Who has the options of the primary serves zones, and knows that there is no configuration.
+    zones_config_use(setup, &preview->shown,
+                     config != NULL || option_is_declared(setup->invocation, "primary-listen"));
     return preview;
 }
 

@@ -28,6 +28,8 @@ static void judge_all(void *judge)
 static const struct manifest_judge judge = {
     .make = judge_make, .free = judge_free, .put = judge_put, .judge = judge_all};
 
+static const char *const settings_files[] = {"zones-config", NULL};
+
 extern const struct subject zone_subject;
 const struct subject zone_subject = {
     .name = "zone",
@@ -35,6 +37,7 @@ const struct subject zone_subject = {
                 [SUBJECT_PLAN] = {zones_options, ZONES_LOOK_OPTION_COUNT, false},
                 [SUBJECT_INSTALL] = {zone_install_options, ZONE_INSTALL_OPTION_COUNT, false}},
     .controller = &zone_controller,
+    .settings_files = settings_files,
     .service = &zone_service,
     .install = zone_install,
     .preview = &zone_preview,

@@ -1,0 +1,214 @@
+"""`signpost run --record` and `signpost replay`: a bug report is one file."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import harness
+import secondaries
+from harness import KEY, class_text, record
+from piholes import TARGET
+
+PLANTED = "planted-4712-nobody-may-see-it"
+
+
+def recording_of(folder):
+    paths = list(folder.iterdir())
+    assert len(paths) == 1
+    return paths[0]
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def replay_elsewhere(path, folder, *words):
+    """On another machine: nothing but the file, in an empty folder and an empty environment."""
+    folder.mkdir()
+    shutil.copy(path, folder / "report.jsonl")
+    result = subprocess.run([harness.SIGNPOST, "replay", "report.jsonl", *words], cwd=folder, env={},
+                            text=True, capture_output=True, check=False, timeout=harness.HANG_S)
+    assert sorted(os.listdir(folder)) == ["report.jsonl"]
+    return result.returncode, result.stdout, result.stderr
+
+
+# ---- what is recorded comes out again -----------------------------------------------------------
+
+@pytest.fixture
+def recorded(memory, tmp_path):
+    """Records of a class with a key, one of them at fault; they come, change and go."""
+    memory.write("web.yaml", record("www"))
+    memory.write("bad.yaml", record("bad", values=["192.0.2.300"]))
+    memory.start("--record", tmp_path / "recordings")
+    memory.wait_ready("www")
+    memory.write("web.yaml", record("www", values=["192.0.2.2"]))
+    memory.wait_reason("www", "RecordUpdated")
+    memory.remove("web.yaml")
+    memory.wait_gone("www")
+    memory.program.kill()
+    return recording_of(tmp_path / "recordings")
+
+
+def test_records_come_out_as_recorded(recorded, tmp_path):
+    reconciliations = [line for line in lines_of(recorded) if "controller" in line]
+    assert len(reconciliations) > 6
+    code, out, errors = replay_elsewhere(recorded, tmp_path / "elsewhere")
+    assert (code, errors) == (0, "")
+    assert out == f"{len(reconciliations)} reconciliations came out as recorded\n"
+
+
+def test_the_file_is_for_its_owner_alone_and_has_no_key(recorded):
+    assert recorded.stat().st_mode & 0o777 == 0o600
+    assert recorded.parent.stat().st_mode & 0o777 == 0o700
+    assert KEY not in recorded.read_bytes()
+    assert base64.b64encode(KEY) not in recorded.read_bytes()
+    assert [line for line in lines_of(recorded) if line.get("kind") == "Secret"]
+
+
+def test_one_object_is_shown_with_what_it_saw(recorded, tmp_path):
+    code, out, _ = replay_elsewhere(recorded, tmp_path / "elsewhere", "--object", "default/bad",
+                                    "--show")
+    assert code == 0
+    assert "DNSRecord default/bad trace" in out and "default/www" not in out
+    assert "192.0.2.300" in out
+    code, out, _ = replay_elsewhere(recorded, tmp_path / "nobody", "--object", "default/nobody")
+    assert code == 1
+    assert out == "no reconciliation of those that are asked for is in it\n"
+
+
+def test_what_would_be_decided_otherwise_is_told(recorded, tmp_path):
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text(recorded.read_text().replace('"192.0.2.2"', '"192.0.2.9"', 1))
+    code, out, _ = replay_elsewhere(changed, tmp_path / "elsewhere")
+    assert code == 1
+    assert "DNSRecord default/www" in out and ": differs\n" in out
+    assert 'recorded "192.0.2.2", now "192.0.2.9"' in out
+    assert "came out otherwise than they were recorded" in out
+
+
+def test_the_recording_of_a_process_that_was_killed_is_read_to_its_last_line(recorded, tmp_path):
+    text = recorded.read_text()
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text(text[:len(text) * 2 // 3])
+    code, out, errors = replay_elsewhere(cut, tmp_path / "elsewhere")
+    assert (code, errors) == (0, "")
+    assert "came out as recorded" in out
+
+
+# ---- settings -----------------------------------------------------------------------------------
+
+def test_settings_and_their_files_travel_along(ingresses_at, new_pihole, tmp_path):
+    pihole = new_pihole()
+    targets = tmp_path / "targets.yaml"
+    token = tmp_path / "token"
+    token.write_text(pihole.password)
+    targets.write_text(f"targets: [{{name: upstairs, url: '{pihole.url}', tokenFile: {token}, "
+                       f"targetIPs: [{TARGET}]}}]\n")
+    site = ingresses_at(pihole, PIHOLE_URL=None, PIHOLE_API_TOKEN=None, DEFAULT_TARGET_IP=None)
+    site.add("app", "app.home.lan")
+    site.start("--pihole-targets", targets, "--record", tmp_path / "recordings")
+    site.wait_synced("app", "app.home.lan")
+    site.program.kill()
+    recording = recording_of(tmp_path / "recordings")
+    assert pihole.password not in recording.read_text()
+    targets.unlink()
+    token.unlink()
+    code, out, errors = replay_elsewhere(recording, tmp_path / "elsewhere", "--controller", "ingress")
+    assert (code, errors) == (0, "")
+    assert "came out as recorded" in out
+
+
+def test_zones_and_their_configuration_travel_along(programs, tmp_path):
+    """Also when it changes while the process runs. The server of the zone is never started."""
+    site = secondaries.Primary(programs, tmp_path, kinds=("knot",))
+    site.start("--record", tmp_path / "recordings")
+    site.wait(site.serial, "the zone has a serial")
+    site.more_groups = ({"name": "later", "servers": []},)
+    site.reconfigure()
+    site.write("more.yaml", """
+        apiVersion: kubi.zone/v1alpha1
+        kind: Record
+        metadata: {name: more, namespace: default, labels: {kubi.zone/zone: shop}}
+        spec: {domainName: more, zoneRef: {name: shop}, type: A, ttl: 60, rdata: 192.0.2.77}
+        """)
+    serial = site.serial()
+    site.wait(lambda: site.serial() != serial, "the zone has a new serial")
+    site.program.kill()
+    recording = recording_of(tmp_path / "recordings")
+    secret = site.servers["knot"].secret
+    assert secret not in recording.read_text()
+    assert len([line for line in lines_of(recording) if "settings" in line]) > 2
+    code, out, errors = replay_elsewhere(recording, tmp_path / "elsewhere")
+    assert (code, errors) == (0, ""), out
+    assert "came out as recorded" in out
+
+
+# ---- secrets ------------------------------------------------------------------------------------
+
+def test_no_form_of_a_secret_is_recorded(site, tmp_path):
+    """In a Secret, in a class, and in what kubectl keeps of either."""
+    made = site("http://127.0.0.1:1", key=PLANTED.encode())
+    kept = json.dumps({"data": {"hmac": base64.b64encode(PLANTED.encode()).decode()},
+                       "stringData": {"hmac": PLANTED}})
+    made.write("more.yaml", f"""
+        apiVersion: v1
+        kind: Secret
+        metadata:
+          name: more
+          annotations: {{kubectl.kubernetes.io/last-applied-configuration: '{kept}'}}
+        stringData: {{hmac: {PLANTED}}}
+        """)
+    made.write("classes.yaml", class_text("second", server="http://127.0.0.1:1", secret="more"),
+               class_text("inline", server="http://127.0.0.1:1", secret=None,
+                          hmacAuth={"secret": PLANTED}))
+    made.write("web.yaml", record("www"), record("two", ref="second"), record("in", ref="inline"))
+    made.start("--record", tmp_path / "recordings", is_ready=False)
+    for name in ("www", "two", "in"):
+        made.wait_reason(name, "ServerUnreachable")
+    made.program.kill()
+    text = recording_of(tmp_path / "recordings").read_text()
+    assert text.count('"kind":"Secret"') == 2 * 2  # the line's and the tree's
+    for form in (PLANTED, base64.b64encode(PLANTED.encode()).decode(), PLANTED.encode().hex()):
+        assert form not in text
+    code, out, errors = replay_elsewhere(recording_of(tmp_path / "recordings"),
+                                         tmp_path / "elsewhere")
+    assert (code, errors) == (0, ""), out
+
+
+# ---- wrong use ----------------------------------------------------------------------------------
+
+def test_what_is_no_recording_is_refused(tmp_path):
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"some":"thing"}\n')
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    newer = tmp_path / "newer.jsonl"
+    newer.write_text('{"signpost":"9.9","format":99,"controllers":[]}\n')
+    for words, text in (([other], "this is no recording"), ([empty], "it is empty"),
+                        ([newer], "take the one that made it, 9.9"), ([], "give one FILE"),
+                        ([tmp_path / "missing"], "No such file or directory")):
+        code, out, errors = harness.run("replay", *words)
+        assert (code, out) == (2, "")
+        assert text in errors
+
+
+def test_lines_that_are_missing_are_told(recorded, tmp_path):
+    lines = recorded.read_text().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if line.startswith('{"object"'))
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("".join(lines[:at] + lines[at + 1:]))
+    code, _, errors = replay_elsewhere(broken, tmp_path / "elsewhere")
+    assert code == 2
+    assert "lines are missing" in errors or "no line before has" in errors
+
+
+def test_a_folder_that_cannot_be_made_ends_the_start(site, tmp_path):
+    (tmp_path / "file").write_text("")
+    made = site("http://127.0.0.1:1")
+    made.start("--record", tmp_path / "file" / "recordings", is_ready=False)
+    assert made.program.wait() == 2
+    assert "--record" in made.program.log()
