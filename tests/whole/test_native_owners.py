@@ -45,7 +45,7 @@ class Shared(Own):
 
     def wait_owner(self, number):
         self.site.wait(lambda: f"record-{number}-" in str(self.server.ask(f"a-{self.kept}", "TXT")),
-                       lambda: f"record-{number} owns it: {self.rows()} "
+                       lambda: f"record-{number} owns it: {self.rows()} {self.rows_of_second()} "
                                f"{self.server.ask(f'a-{self.kept}', 'TXT')}", 40)
 
 
@@ -104,6 +104,28 @@ def test_a_publication_waits_for_a_record_that_another_one_lists_no_more(shared)
     assert [row["reason"] for row in shared.rows_of_second()] == ["NameConflict"]
     shared.server.start()
     shared.wait_owner(1)
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_the_older_publication_gets_a_name_that_the_younger_has_by_another_record(shared, is_away):
+    """The record of the younger one owns the name at the server, which may be away meanwhile."""
+    shared.publish("elsewhere")
+    shared.start("intent")
+    shared.site.wait(lambda: [row["state"] for row in shared.rows()] == ["Verified"],
+                     lambda: f"the first has its name: {shared.rows()}", 30)
+    shared.publish_by_second(shared.kept)
+    shared.wait_owner(1)
+    if is_away:
+        shared.server.program.stop()
+    shared.publish(shared.kept)
+    shared.site.wait(lambda: "Conflict" in {row["state"] for row in shared.rows_of_second()},
+                     lambda: f"it gives way: {shared.rows_of_second()}", 30)
+    if is_away:
+        shared.server.start()
+    shared.wait_owner(0)
+    shared.site.wait(lambda: {row["state"] for row in shared.rows()} == {"Verified"},
+                     lambda: f"the older one has it: {shared.rows()}", 40)
+    assert [row["state"] for row in shared.rows_of_second()] == ["Conflict"]
 
 
 def test_a_name_that_others_let_go_is_taken_with_the_next_update(shared):

@@ -56,8 +56,9 @@ struct record_name {
     struct text name;
 };
 // Who stands in the way of a publication that wants a name in a record: another one that is older,
-// or that still publishes it. NULL: nobody. `ttl_s` goes to *ttl_s where an older publication of
-// the same share group has the name, too; otherwise that stays as it is.
+// or whose own record of that zone still has the name at the server. NULL: nobody. `ttl_s` goes to
+// *ttl_s where an older publication of the same share group has the name, too; otherwise that stays
+// as it is.
 const struct object *intent_model_holder(const struct model_reader *reader,
                                          const struct object *publication,
                                          const struct record_name *name, int64_t *ttl_s);

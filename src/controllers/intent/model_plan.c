@@ -67,6 +67,8 @@ int model_compare_wanted(const void *a, const void *b)
     const struct wanted_name *right = b;
     if (left->key != right->key)
         return left->key < right->key ? -1 : 1;
+    if (left->stands_by != right->stands_by)
+        return left->stands_by < right->stands_by ? -1 : 1;
     return (left->publication > right->publication) - (left->publication < right->publication);
 }
 
@@ -184,7 +186,7 @@ static void plan_names(struct plan *plan, uint32_t id, struct arena *arena,
         used->names++;
         const struct record_name name = {record->object, record->record, service->name};
         plan->names[plan->name_count++] =
-            (struct wanted_name){model_name_key(arena, &name), id, (int32_t)record->ttl_s};
+            (struct wanted_name){model_name_key(arena, &name), 0, id, (int32_t)record->ttl_s};
     }
 }
 
@@ -208,25 +210,35 @@ static bool may_stand(const struct published_name *name, struct text record)
            name->state != NAME_CONFLICT && name->state != NAME_INVALID;
 }
 
+static void add_standing_name(struct plan *plan, uint32_t id, uint64_t key,
+                              const struct object *record, bool is_left)
+{
+    uint64_t stands_by =
+        model_hash(&dnsupdaterecord_kind, object_namespace(record), object_name(record));
+    plan->names[plan->name_count++] = (struct wanted_name){key, stands_by, id, 0};
+    if (is_left)
+        plan->names[plan->name_count++] = (struct wanted_name){key, 0, id, 0};
+}
+
 // Names that go from a record which is not listed any more stay the publication's until that is
-// done: at the server they have the owner of that record. A share group has its names together.
-static void plan_left_names(struct plan *plan, uint32_t id, struct model_reader *reader,
-                            const struct resolved *resolved,
-                            const struct dnspublication_status *status)
+// done. A share group has its names together.
+static void plan_standing_names(struct plan *plan, uint32_t id, struct model_reader *reader,
+                                const struct resolved *resolved,
+                                const struct dnspublication_status *status)
 {
     for (size_t i = 0; i < status->record_count; i++) {
         struct update_record record;
         const struct published_record *written = &status->records[i];
         const struct object *object = find_record(reader, written->namespace_, written->name);
-        if (!object || written->draining_since_s || is_listed(resolved, object))
+        if (!object)
             continue;
+        bool is_left = !written->draining_since_s && !is_listed(resolved, object);
         update_record_unpack(reader->arena, object_spec(object), &record);
         update_record_put_in_force(reader->arena, &record);
         for (size_t at = 0; record.is_native && at < status->name_count; at++) {
             const struct record_name name = {object, &record, status->names[at].name};
             if (may_stand(&status->names[at], record.name))
-                plan->names[plan->name_count++] =
-                    (struct wanted_name){model_name_key(reader->arena, &name), id, 0};
+                add_standing_name(plan, id, model_name_key(reader->arena, &name), object, is_left);
         }
     }
 }
@@ -237,7 +249,8 @@ static void sort_names(struct plan *plan)
     size_t kept = 0;
     qsort(plan->names, plan->name_count, sizeof *plan->names, model_compare_wanted);
     for (size_t i = 0; i < plan->name_count; i++)
-        if (!kept || plan->names[kept - 1].key != plan->names[i].key)
+        if (!kept || plan->names[kept - 1].key != plan->names[i].key ||
+            plan->names[kept - 1].stands_by != plan->names[i].stands_by)
             plan->names[kept++] = plan->names[i];
     plan->name_count = kept;
 }
@@ -255,8 +268,9 @@ void model_plan_make(struct intent_model *model, uint32_t id, struct arena *aren
                           &status);
     plan_clear(plan);
     use_written_records(plan, &reader, &status);
-    plan->names = mem_new_array(
-        struct wanted_name, count_names(&resolved) + status.record_count * status.name_count + 1);
+    plan->names =
+        mem_new_array(struct wanted_name,
+                      count_names(&resolved) + 2 * status.record_count * status.name_count + 1);
     bool is_wanted = publication.desired == DNSPUBLICATION_WANTS_INSTANTIATED && !object->deleted_s;
     for (size_t i = 0; i < resolved.record_count; i++) {
         const struct resolved_record *record = &resolved.records[i];
@@ -270,7 +284,7 @@ void model_plan_make(struct intent_model *model, uint32_t id, struct arena *aren
         find_failure(&status, record->shown, used);
     }
     if (!publication.share_group.len)
-        plan_left_names(plan, id, &reader, &resolved, &status);
+        plan_standing_names(plan, id, &reader, &resolved, &status);
     sort_names(plan);
     if (publication.share_group.len)
         plan->share_group = text_dup(publication.share_group);

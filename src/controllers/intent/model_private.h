@@ -7,9 +7,11 @@
 
 // Inside the shared model of the intent controllers.
 
-// A name that a publication wants in a record; both as one hash.
+// A name that a publication wants in a record; both as one hash. Or one that stands, as far as its
+// status knows, at the provider of a native record: there it has the owner of that record.
 struct wanted_name {
     uint64_t key;
+    uint64_t stands_by; // the hash of that record; 0: the name is wanted
     uint32_t publication;
     int32_t ttl_s;
 };

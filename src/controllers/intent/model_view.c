@@ -22,6 +22,30 @@ static bool is_shared(const struct plan *a, const struct plan *b)
            text_equal(object_namespace(a->publication), object_namespace(b->publication));
 }
 
+// Does the name stand for the publication itself?
+static bool has_standing(const struct intent_model *model, uint32_t plan, uint64_t key)
+{
+    for (size_t at = model_find_names(model, key);
+         at < model->name_count && model->names[at].key == key; at++)
+        if (model->names[at].publication == plan && model->names[at].stands_by)
+            return true;
+    return false;
+}
+
+// Of another publication whose record has the name at the server, so that it must go there first;
+// NULL: there is none.
+static const struct wanted_name *find_standing(const struct intent_model *model, uint32_t plan,
+                                               const struct object *record, uint64_t key)
+{
+    uint64_t own = model_hash(&dnsupdaterecord_kind, object_namespace(record), object_name(record));
+    for (size_t at = model_find_names(model, key);
+         at < model->name_count && model->names[at].key == key; at++)
+        if (model->names[at].publication != plan && model->names[at].stands_by &&
+            model->names[at].stands_by != own)
+            return has_standing(model, plan, key) ? NULL : &model->names[at];
+    return NULL;
+}
+
 // The oldest of the publications older than that one that want the name; NULL: there is none.
 static const struct wanted_name *find_first(const struct intent_model *model,
                                             const struct object *publication, uint64_t key)
@@ -31,7 +55,7 @@ static const struct wanted_name *find_first(const struct intent_model *model,
     for (size_t at = model_find_names(model, key);
          at < model->name_count && model->names[at].key == key; at++) {
         const struct object *other = model->plans[model->names[at].publication].publication;
-        if (object_compare_age(other, holder) >= 0)
+        if (model->names[at].stands_by || object_compare_age(other, holder) >= 0)
             continue;
         first = &model->names[at];
         holder = other;
@@ -45,12 +69,14 @@ const struct object *intent_model_holder(const struct model_reader *reader,
 {
     const struct intent_model *model = reader->model;
     uint32_t id = model_find_plan(model, publication);
+    uint64_t key = model_name_key(reader->arena, name);
     must(id != TABLE_NONE);
-    const struct wanted_name *first =
-        find_first(model, publication, model_name_key(reader->arena, name));
+    const struct wanted_name *first = find_first(model, publication, key);
+    if (!first)
+        first = find_standing(model, id, name->object, key);
     if (!first)
         return NULL;
-    if (!is_shared(&model->plans[first->publication], &model->plans[id]))
+    if (first->stands_by || !is_shared(&model->plans[first->publication], &model->plans[id]))
         return model->plans[first->publication].publication;
     *ttl_s = first->ttl_s;
     return NULL;
@@ -74,7 +100,7 @@ bool intent_model_is_taken(const struct model_reader *reader, const struct objec
     uint32_t id = model_find_plan(model, publication);
     for (size_t at = model_find_names(model, key);
          at < model->name_count && model->names[at].key == key; at++)
-        if (model->names[at].publication != id &&
+        if (model->names[at].publication != id && !model->names[at].stands_by &&
             !is_drained_by(&model->plans[model->names[at].publication], name->object))
             return true;
     return false;
