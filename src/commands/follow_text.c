@@ -23,19 +23,9 @@ static void carry_question(struct view *now, struct view_row *row, const struct 
     row->question = question_copy(now->arena, &old->question);
 }
 
-// `signpost run` counts the generation up when it reads a changed manifest; until then the status
-// speaks of the one before.
-static void carry_deeds(struct view_row *row, const struct view_row *old)
-{
-    if (row->generation == old->generation)
-        row->acted_hash = old->acted_hash;
-    row->is_pending = row->is_pending || row->acted_hash != row->spec_hash;
-}
-
 static void carry(struct view *now, struct view_row *row, const struct view_row *old)
 {
     row->reported = old->reported ? arena_copy_text(now->arena, old->reported) : NULL;
-    carry_deeds(row, old);
     if (!old->has_question || row->is_gone)
         return;
     if (!row->has_question)

@@ -33,8 +33,7 @@ static struct view_row row_of(const struct text *value)
                                                   .priority = -1,
                                                   .weight = -1,
                                                   .port = -1}},
-                             .answer_text = "",
-                             .generation = 1};
+                             .answer_text = ""};
 }
 
 static const struct text one = TEXT("192.0.2.1");
@@ -307,28 +306,6 @@ static void gone_manifest_declares_nothing(void **state)
     pair_done(&pair);
 }
 
-static void edit_is_pending_until_the_generation_moves(void **state)
-{
-    (void)state;
-    struct pair pair;
-    struct view_row old = row_of(&one);
-    struct view_row edited = row_of(&two);
-    edited.spec_hash = edited.acted_hash = 7;
-    carry(&pair, old, edited);
-    assert_true(pair.rows[1].is_pending);
-    struct view_row still = edited;
-    pair_done(&pair);
-    edited = pair.rows[1];
-    edited.answer_text = "";
-    carry(&pair, edited, still);
-    assert_true(pair.rows[1].is_pending);
-    pair_done(&pair);
-    still.generation = 2;
-    carry(&pair, edited, still);
-    assert_false(pair.rows[1].is_pending);
-    pair_done(&pair);
-}
-
 static void declared_anew_is_name_type_values_or_ttl(void **state)
 {
     (void)state;
@@ -384,7 +361,6 @@ int main(void)
         cmocka_unit_test(answer_is_kept_while_the_same_is_declared),
         cmocka_unit_test(refused_manifest_keeps_what_the_last_good_one_declared),
         cmocka_unit_test(gone_manifest_declares_nothing),
-        cmocka_unit_test(edit_is_pending_until_the_generation_moves),
         cmocka_unit_test(declared_anew_is_name_type_values_or_ttl),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

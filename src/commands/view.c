@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "commands/enabled_controllers.h"
 #include "commands/subject.h"
 #include "commands/view_zones.h"
@@ -173,16 +172,6 @@ static bool is_unserved(const struct view_row *row, const struct value *tree)
            !value_find(value_at(tree, "metadata.labels", NULL), ZONE_FILE_LABEL);
 }
 
-static void read_spec(struct view_row *row, const struct value *tree)
-{
-    AUTO_BUFFER text = {0};
-    const struct value *spec = value_find(tree, "spec");
-    if (spec)
-        value_write_json(&text, spec);
-    row->generation = value_int_at(tree, "metadata.generation", 0);
-    row->spec_hash = row->acted_hash = hash_octets(text.at ? text.at : "", text.len);
-}
-
 static void read_gone(struct view *view, struct view_row *row, const struct value *tree)
 {
     bool is_begun = value_text_at(tree, "metadata.deletionTimestamp").len > 0;
@@ -275,7 +264,6 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         read_warning(view, &row, entry->tree);
         row.is_unserved = is_unserved(&row, entry->tree);
     }
-    read_spec(&row, entry->tree);
     bool is_kept = entry->is_gone && is_broken(view, row.path);
     if (entry->is_gone && !is_kept)
         read_gone(view, &row, entry->tree);

@@ -31,9 +31,6 @@ struct view_row {
     enum answer answer;
     const char *answer_text; // "192.0.2.1, 192.0.2.2", "NXDOMAIN"; "" when not asked
     uint32_t answer_ttl_s;
-    int64_t generation;   // 0: none yet
-    uint64_t spec_hash;   // of what the manifest says
-    uint64_t acted_hash;  // of what has this generation, as far as follow.h knows
     bool is_ahead;        // by follow.h: the answer is newer than the failure that the status tells
     const char *reported; // by follow.h; NULL: nothing yet
     size_t order;         // in which it was added

@@ -141,6 +141,21 @@ def test_user_info_of_a_server_is_shown_and_kept_nowhere(folder, programs):
     assert b"hunter2" in state.read_bytes() and state.stat().st_mode & 0o777 == 0o600
 
 
+def test_an_edit_that_no_run_has_seen_is_pending(folder):
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
+    folder.start().settle(web="RecordCreated", home="ServerHealthy")
+    folder.programs.all.pop().stop()
+    folder.write("web.yaml", "# the same\n" + record_text("web", "A", "www", ["192.0.2.1"]))
+    assert folder.status()[0] == 0
+    folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.2"]))
+    assert folder.status()[0] == 1
+    row = folder.rows()["web"]
+    assert (row["right"], row["message"]) == (
+        False, "edited since; `signpost run` has not acted on it yet")
+    folder.start().settle(web="RecordUpdated")
+    assert folder.status()[0] == 0
+
+
 def test_duplicate_has_one_row_and_a_line_that_says_who_holds_the_object(folder):
     folder.write("web.yaml", record_text("web", "A", "www", ["192.0.2.1"]))
     folder.write("zz.yaml", record_text("web", "A", "www", ["192.0.2.2"]))

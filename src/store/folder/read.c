@@ -93,6 +93,17 @@ static void report_entry(const struct reading *reading, struct folder_entry entr
     reading->entry(reading->context, &entry);
 }
 
+// What a store that runs would count as a new generation.
+static bool is_edited(struct draft *draft, const struct value *good)
+{
+    if (draft->managed.deleted_s || draft_has_good(draft, good))
+        return false;
+    draft_complete(draft);
+    const struct value *known = draft->managed.last_good;
+    return known && !content_id_equal(managed_body_id(draft->arena, good),
+                                      managed_body_id(draft->arena, known));
+}
+
 static void report_known(struct reading *reading, struct arena *arena, struct document *document)
 {
     AUTO_BUFFER key_text = {0};
@@ -116,7 +127,9 @@ static void report_known(struct reading *reading, struct arena *arena, struct do
                           ? arena_copy(arena, draft.managed.fault.at, draft.managed.fault.len)
                           : document->fault;
         entry.has_good = draft.managed.last_good || draft.unread.len;
-        draft.managed.last_good = managed_last_good(arena, document->kind, document->tree);
+        const struct value *good = managed_last_good(arena, document->kind, document->tree);
+        draft.managed.generation += !entry.fault && is_edited(&draft, good);
+        draft.managed.last_good = good;
         entry.tree = managed_tree(arena, &draft.subject, &draft.managed);
     }
     report_entry(reading, entry);
