@@ -139,6 +139,45 @@ struct kind_claim {
     const char *advice; // why it must be alone and what to do, behind a semicolon
 };
 
+// What an object has to do with a name of the DNS.
+enum kind_name_role {
+    KIND_NAME_RECORDS,  // it declares records of that name
+    KIND_NAME_ZONE,     // it is the zone of that name
+    KIND_NAME_PLACE,    // records of that name and of names below it may go through it
+    KIND_NAME_FORWARD,  // it has queries for that name and for names below it asked elsewhere
+    KIND_NAME_APPROVAL, // it holds a change of records of that name back until a person approves
+    KIND_NAME_MENTION,  // it has the name, and asks for no records of it
+};
+// Texts are borrowed from the object, or are the arena's; absent ones say nothing.
+struct kind_name {
+    enum kind_name_role role;
+    struct text name;   // from the root, with or without a final dot, as people write it
+    struct text type;   // "A"; absent: none in particular
+    struct text values; // for people: "192.0.2.1, 192.0.2.2"
+    // The object through which the records go: "DNSClass", its namespace ("": it has none) and its
+    // name. NULL: none.
+    const char *through_kind;
+    struct text through_namespace;
+    struct text through_name;
+    // What became of this name, where the object says that of each: "True", "False" or "Unknown".
+    // NULL: what became of the object counts.
+    const char *status;
+    struct text reason;
+    struct text message;
+    struct text since; // RFC 3339
+};
+struct kind_names {
+    struct arena *arena;
+    struct kind_name *items; // grown by arena copies
+    size_t count;
+    size_t capacity;
+};
+// Good until the next one is added.
+struct kind_name *kind_names_add(struct kind_names *names, enum kind_name_role role,
+                                 struct text name);
+// Texts of a list, joined by ", " (arena).
+struct text kind_names_join(struct arena *arena, const struct value *list);
+
 struct kind {
     const char *group; // "" for core
     const char *version;
@@ -221,6 +260,9 @@ struct kind {
     // Appends what an object is about, for a row of `signpost status`: one line without secrets.
     // NULL: its name says all.
     void (*write_summary)(const struct value *object, struct buffer *out);
+    // Adds the names of the DNS that an object is about, by its spec and its status, for `signpost
+    // who`. NULL: there are none.
+    void (*list_names)(const struct value *object, struct kind_names *out);
     // True if nobody has to do anything about the object any more: `signpost status` shows
     // nothing of it but its status.state, and leaves it out where it has none.
     // NULL: never.

@@ -143,3 +143,53 @@ void pihole_managed_unpack(struct arena *arena, struct text spec, struct text ou
     if (flags & OURS_SATISFIED)
         out->satisfied_hosts = unpack_names(arena, &in);
 }
+
+// ---- names --------------------------------------------------------------------------------------
+
+static bool is_listed(struct text list, struct text name)
+{
+    struct text piece;
+    while (text_cut(&list, ',', &piece))
+        if (text_equal_nocase(text_trim(piece), name))
+            return true;
+    return false;
+}
+
+static void list_name(const struct value *object, struct text name, struct kind_names *out)
+{
+    struct pihole_annotations desired;
+    const struct value *annotations = annotations_of(object);
+    pihole_annotations_decode(object, &desired);
+    bool is_asked_for = text_is(desired.at[PIHOLE_REGISTER], "true");
+    name = text_trim(name);
+    if (!name.len)
+        return;
+    struct kind_name *added =
+        kind_names_add(out, is_asked_for ? KIND_NAME_RECORDS : KIND_NAME_MENTION, name);
+    if (!is_asked_for)
+        added->message = TEXT("it asks for no record at a Pi-hole: the annotation "
+                              "pihole.io/register: \"true\" does");
+    else if (is_listed(value_text(value_find(annotations, PIHOLE_MANAGED_HOSTS)), name))
+        added->status = "True", added->reason = TEXT("Synced");
+    else if (is_listed(value_text(value_find(annotations, PIHOLE_SATISFIED_HOSTS)), name))
+        added->status = "True", added->reason = TEXT("Satisfied"),
+        added->message = TEXT("a line that somebody else wrote says the same");
+    added->values = desired.at[PIHOLE_TARGET_CNAME].len ? desired.at[PIHOLE_TARGET_CNAME]
+                                                        : desired.at[PIHOLE_TARGET_IP];
+}
+
+void pihole_list_names(const struct value *object, struct kind_names *out)
+{
+    struct pihole_annotations desired;
+    struct text piece;
+    pihole_annotations_decode(object, &desired);
+    struct text given = desired.at[PIHOLE_HOSTS];
+    while (text_cut(&given, ',', &piece))
+        list_name(object, piece, out);
+    if (out->count)
+        return;
+    value_each (rule, value_list_at(object, "spec.rules"))
+        list_name(object, value_text_at(rule, "host"), out);
+    value_each (name, value_list_at(object, "spec.hostnames"))
+        list_name(object, value_text(name), out);
+}

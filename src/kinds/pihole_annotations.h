@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 
+#include "base/kind.h"
 #include "base/pack.h"
 #include "base/value.h"
 
@@ -40,6 +41,9 @@ struct pihole_managed {
 };
 
 void pihole_annotations_decode(const struct value *object, struct pihole_annotations *out);
+// Of an object that names hosts (struct kind, list_names): those of its annotation, or else of its
+// spec; that a name is in place is said of each.
+void pihole_list_names(const struct value *object, struct kind_names *out);
 // Nothing is written where none stands, so they come last in a body: the rest of it is theirs.
 void pihole_annotations_pack(const struct value *object, struct pack_writer *out);
 void pihole_annotations_unpack(struct pack_reader *in, struct pihole_annotations *out);

@@ -50,15 +50,10 @@ static void want(struct names *names, struct text name)
 
 static void list_wanted(struct names *names, const struct value *tree)
 {
-    struct text given = names->desired.at[PIHOLE_HOSTS], piece;
-    while (text_cut(&given, ',', &piece))
-        want(names, piece);
-    if (names->wanted.count)
-        return;
-    value_each (rule, value_list_at(tree, "spec.rules"))
-        want(names, value_text_at(rule, "host"));
-    value_each (name, value_list_at(tree, "spec.hostnames"))
-        want(names, value_text(name));
+    struct kind_names listed = {.arena = names->arena};
+    pihole_list_names(tree, &listed);
+    for (size_t i = 0; i < listed.count; i++)
+        want(names, listed.items[i].name);
 }
 
 static struct names read_names(struct arena *arena, const struct value *tree)

@@ -6,6 +6,7 @@
 
 void dns_pack_spec(const struct value *object, struct pack_writer *out);
 void dns_pack_managed(const struct value *object, struct pack_writer *out);
+void dns_list_names(const struct value *object, struct kind_names *out);
 void dns_validate(const struct value *object, struct findings *findings);
 
 // Rules that entries and upstreamResolvers share.

@@ -412,4 +412,5 @@ const struct kind dns_kind = {
     .pack_managed = dns_pack_managed,
     .validate = dns_validate,
     .write_summary = write_summary,
+    .list_names = dns_list_names,
 };

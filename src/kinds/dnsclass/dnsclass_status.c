@@ -93,3 +93,10 @@ struct value *dnsclass_status_encode(struct arena *arena, const struct dnsclass_
     value_set(map, TEXT("signedPath"), text_or_null(arena, status->signed_path));
     return map;
 }
+
+// Zones that the server says it has.
+void dnsclass_list_names(const struct value *object, struct kind_names *out)
+{
+    value_each (zone, value_list_at(object, "status.capabilities.zones"))
+        kind_names_add(out, KIND_NAME_PLACE, value_text(zone));
+}

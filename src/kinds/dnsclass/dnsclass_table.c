@@ -337,4 +337,5 @@ const struct kind dnsclass_kind = {
     .validate = dnsclass_validate,
     .has_secret = dnsclass_has_secret,
     .write_summary = write_summary,
+    .list_names = dnsclass_list_names,
 };

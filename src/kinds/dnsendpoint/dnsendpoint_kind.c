@@ -158,6 +158,25 @@ static void validate(const struct value *object, struct findings *findings)
         check_endpoint(map, at++, findings);
 }
 
+// Whatever external-dns made of it: only its log says that.
+static void list_names(const struct value *object, struct kind_names *out)
+{
+    int64_t generation = value_int_at(object, "metadata.generation", 0);
+    int64_t observed = value_int_at(object, "status.observedGeneration", 0);
+    bool is_read = observed && observed >= generation;
+    value_each (map, value_list_at(object, "spec.endpoints")) {
+        struct kind_name *added =
+            kind_names_add(out, KIND_NAME_RECORDS, value_text_at(map, "dnsName"));
+        added->type = value_text_at(map, "recordType");
+        added->values = kind_names_join(out->arena, value_list_at(map, "targets"));
+        added->status = is_read ? "True" : "Unknown";
+        added->reason = is_read ? TEXT("Read") : TEXT("NotRead");
+        added->message = is_read ? TEXT("external-dns has read it, and its log says what it did")
+                                 : TEXT("external-dns has not read it yet; does one run that reads "
+                                        "this object?");
+    }
+}
+
 // ---- table --------------------------------------------------------------------------------------
 
 #define ENDPOINT "spec.endpoints[]"
@@ -200,4 +219,5 @@ const struct kind dnsendpoint_kind = {
     .pack_spec = pack_spec,
     .keeps_labels = true,
     .validate = validate,
+    .list_names = list_names,
 };

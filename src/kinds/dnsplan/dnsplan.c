@@ -182,3 +182,13 @@ void dnsplan_unpack(struct text spec, struct text ours, struct dnsplan *out,
     if (out_status && ours.len)
         unpack_managed(spec, ours, out_status);
 }
+
+void dnsplan_list_names(const struct value *object, struct kind_names *out)
+{
+    value_each (change, value_list_at(object, "spec.changes")) {
+        struct kind_name *added =
+            kind_names_add(out, KIND_NAME_APPROVAL, value_text_at(change, "name"));
+        added->type = value_text_at(change, "type");
+        added->values = value_text_at(change, "operation");
+    }
+}

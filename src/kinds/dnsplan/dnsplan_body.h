@@ -9,5 +9,6 @@ extern const char *const dnsplan_acts[];
 extern const char *const dnsplan_phases[];
 extern const char *const dnsplan_condition_types[];
 
+void dnsplan_list_names(const struct value *object, struct kind_names *out);
 void dnsplan_pack_spec(const struct value *object, struct pack_writer *out);
 void dnsplan_pack_managed(const struct value *object, struct pack_writer *out);

@@ -144,5 +144,6 @@ const struct kind dnsplan_kind = {
     .pack_spec = dnsplan_pack_spec,
     .pack_managed = dnsplan_pack_managed,
     .write_summary = write_summary,
+    .list_names = dnsplan_list_names,
     .is_over = is_over,
 };

@@ -346,5 +346,6 @@ const struct kind dnspublication_kind = {
     .pack_managed = dnspublication_pack_managed,
     .validate = validate,
     .write_summary = write_summary,
+    .list_names = dnspublication_list_names,
     .is_over = is_over,
 };

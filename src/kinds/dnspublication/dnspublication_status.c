@@ -224,3 +224,68 @@ void dnspublication_unpack_managed(struct arena *arena, struct text spec, struct
     struct pack_reader in = pack_open_behind(spec, ours);
     decode_status(arena, ours.len ? tree_unpack(arena, &in) : NULL, out);
 }
+
+// ---- names --------------------------------------------------------------------------------------
+
+// "public-dns" or "project/public-dns", among the records of the status.
+static const struct value *find_record(const struct value *object, struct text written)
+{
+    const struct value *list = value_list_at(object, "status.records");
+    struct text name = written, piece;
+    while (text_cut(&written, '/', &piece))
+        name = piece;
+    value_each (record, list)
+        if (text_equal(value_text_at(record, "name"), name))
+            return record;
+    return value_count(list) == 1 ? list->first : NULL;
+}
+
+static void go_through(struct kind_name *name, const struct value *record)
+{
+    name->through_kind = record ? "DNSUpdateRecord" : NULL;
+    name->through_namespace = value_text_at(record, "namespace");
+    name->through_name = value_text_at(record, "name");
+}
+
+static void list_published(const struct value *object, const struct value *item,
+                           struct kind_names *out)
+{
+    struct text state = value_text_at(item, "state");
+    bool is_there = text_is(state, dnspublication_name_states[NAME_SYNCED]) ||
+                    text_is(state, dnspublication_name_states[NAME_VERIFIED]);
+    struct kind_name *added = kind_names_add(out, KIND_NAME_RECORDS, value_text_at(item, "name"));
+    added->type = value_text_at(item, "type");
+    added->values = kind_names_join(out->arena, value_list_at(item, "targets"));
+    added->since = value_text_at(item, "since");
+    added->reason = value_text_at(item, "reason");
+    added->message = value_text_at(item, "message");
+    added->status = is_there && !added->reason.len ? "True" : "False";
+    if (!added->reason.len)
+        added->reason = state;
+    go_through(added, find_record(object, value_text_at(item, "record")));
+}
+
+// Names that nobody wants any more, and that stand at a provider.
+static void list_leftover(const struct value *record, struct kind_names *out)
+{
+    struct text message = value_text_at(record, "message");
+    value_each (name, value_list_at(record, "names")) {
+        struct kind_name *added = kind_names_add(out, KIND_NAME_RECORDS, value_text(name));
+        added->status = "False";
+        added->reason = message.len ? TEXT("Retained") : TEXT("Removing");
+        added->message = message.len ? message
+                                     : TEXT("it is not wanted any more, and may stand "
+                                            "there until it is proven gone");
+        go_through(added, record);
+    }
+}
+
+void dnspublication_list_names(const struct value *object, struct kind_names *out)
+{
+    value_each (item, value_list_at(object, "status.names"))
+        list_published(object, item, out);
+    value_each (record, value_list_at(object, "status.records"))
+        list_leftover(record, out);
+    value_each (record, value_list_at(object, "status.retained"))
+        list_leftover(record, out);
+}

@@ -53,6 +53,32 @@ void dnsrecord_decode(struct arena *arena, const struct value *object, struct dn
     annotations_decode(value_at(object, "metadata.annotations", NULL), out);
 }
 
+static const char *show_numbers(struct arena *arena, const struct dnsrecord *record)
+{
+    if (record->priority < 0)
+        return "";
+    if (record->weight < 0 || record->port < 0)
+        return arena_printf(arena, "%d ", record->priority);
+    return arena_printf(arena, "%d %d %d ", record->priority, record->weight, record->port);
+}
+
+void dnsrecord_list_names(const struct value *object, struct kind_names *out)
+{
+    struct dnsrecord record;
+    dnsrecord_decode(out->arena, object, &record);
+    bool is_apex = !record.subdomain.len || text_is(record.subdomain, "@");
+    const char *name = arena_printf(out->arena, "%.*s%s%.*s", TEXT_ARGS(record.subdomain),
+                                    is_apex ? "" : ".", TEXT_ARGS(record.domain));
+    struct text values = kind_names_join(out->arena, value_at(object, "spec.values", NULL));
+    struct kind_name *added =
+        kind_names_add(out, KIND_NAME_RECORDS, is_apex ? record.domain : text_of(name));
+    added->type = record.type;
+    added->values = text_of(
+        arena_printf(out->arena, "%s%.*s", show_numbers(out->arena, &record), TEXT_ARGS(values)));
+    added->through_kind = "DNSClass";
+    added->through_name = record.class_name;
+}
+
 void dnsrecord_validate(const struct value *object, struct findings *findings)
 {
     struct dnsrecord record;

@@ -8,6 +8,7 @@ extern const char *const dnsrecord_condition_types[]; // NULL-terminated
 
 void dnsrecord_pack_spec(const struct value *object, struct pack_writer *out);
 void dnsrecord_pack_managed(const struct value *object, struct pack_writer *out);
+void dnsrecord_list_names(const struct value *object, struct kind_names *out);
 void dnsrecord_validate(const struct value *object, struct findings *findings);
 
 // Names become paths of requests: only what we would have written ourselves may be taken.

@@ -266,4 +266,5 @@ const struct kind dnsrecord_kind = {
     .pack_managed = dnsrecord_pack_managed,
     .annotations = annotations,
     .validate = dnsrecord_validate,
+    .list_names = dnsrecord_list_names,
 };

@@ -2,6 +2,7 @@
 
 #include "dns/record.h"
 #include "dns/registry_name.h"
+#include "kinds/dnsupdaterecord/dnsupdaterecord_body.h"
 #include "kinds/dnsupdaterecord/external_dns_render.h"
 
 static struct text without_dot(struct text domain)
@@ -138,4 +139,17 @@ const char *update_record_why_names_stay(const struct update_record *record)
 bool update_record_is_dry_run(const struct update_record *record)
 {
     return update_record_bool(record, PARAMETER_DRY_RUN, false);
+}
+
+// The domains that it may publish in; without a filter it says nothing.
+void update_record_list_names(const struct value *object, struct kind_names *out)
+{
+    struct update_record record;
+    struct findings findings = {.arena = out->arena};
+    size_t count = 0;
+    update_record_decode(out->arena, object, &findings, &record);
+    const struct value *filter = record.values[PARAMETER_DOMAIN_FILTER];
+    const struct text *domains = filter ? update_record_domains(out->arena, filter, &count) : NULL;
+    for (size_t i = 0; i < count; i++)
+        kind_names_add(out, KIND_NAME_PLACE, without_dot(domains[i]));
 }

@@ -359,4 +359,5 @@ const struct kind dnsupdaterecord_kind = {
     .find_claim = update_record_find_claim,
     .has_secret = update_record_has_secret,
     .write_summary = write_summary,
+    .list_names = update_record_list_names,
 };

@@ -98,4 +98,5 @@ const struct kind ingress_kind = {
     .doc = "Hosts that are published, and the addresses at which they are.",
     .pack_spec = pack_spec,
     .pack_managed = pihole_managed_pack,
+    .list_names = pihole_list_names,
 };

@@ -228,3 +228,23 @@ const struct value *record_status_encode(struct arena *arena, const struct recor
     value_set(map, TEXT("conditions"), conditions_encode(arena, &status->conditions));
     return map;
 }
+
+// Who knows the Zone puts the whole name of a record that has none of its own yet in its place.
+void record_list_names(const struct value *object, struct kind_names *out)
+{
+    struct record_spec spec;
+    struct record_status status;
+    record_decode(object, &spec);
+    record_status_decode(object, &status);
+    struct zone_ref zone = status.zone.name.len ? status.zone : spec.ref;
+    struct kind_name *added =
+        kind_names_add(out, KIND_NAME_RECORDS, status.fqdn.len ? status.fqdn : spec.domain_name);
+    added->type = spec.type;
+    added->values = spec.rdata;
+    if (!zone.name.len)
+        return;
+    added->through_kind = "Zone";
+    added->through_namespace =
+        zone.namespace_.len ? zone.namespace_ : value_text_at(object, "metadata.namespace");
+    added->through_name = zone.name;
+}

@@ -80,4 +80,5 @@ const struct kind record_kind = {
     .pack_spec = record_pack_spec,
     .pack_managed = record_pack_managed,
     .validate = record_validate,
+    .list_names = record_list_names,
 };

@@ -92,7 +92,7 @@ static const char *const older_tcp[] = {"v1alpha2", NULL};
         .group = GROUP, .version = "v1", .name = kind_, .plural = plural_, .singular = singular_,  \
         .is_namespaced = true, .is_foreign = true, .advised = PIHOLE_PREFIX,                       \
         .has_their_status = true, .pack_spec = pack_spec, .pack_managed = pihole_managed_pack,     \
-        __VA_ARGS__                                                                                \
+        .list_names = pihole_list_names, __VA_ARGS__                                               \
     }
 
 const struct kind httproute_kind =

@@ -1,5 +1,7 @@
 #include "kinds/zone/zone_kind.h"
 
+#include <string.h>
+
 #include "kinds/zone/zone_body.h"
 
 enum {
@@ -116,4 +118,50 @@ bool zone_allows_file(const struct zone_spec *spec, struct text home, struct tex
             return true;
     }
     return false;
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+static struct text nameserver_name(struct arena *arena, struct text name, struct text apex)
+{
+    if (dname_text_is_full(name))
+        return name;
+    return text_of(arena_printf(arena, "%.*s.%.*s", TEXT_ARGS(name), TEXT_ARGS(apex)));
+}
+
+static void list_nameservers(const struct value *servers, struct text apex, struct kind_names *out)
+{
+    AUTO_BUFFER names = {0};
+    value_each (server, servers) {
+        struct text name = nameserver_name(out->arena, value_text_at(server, "name"), apex);
+        buffer_printf(&names, "%s%.*s", names.len ? ", " : "", TEXT_ARGS(name));
+    }
+    if (!names.len)
+        return;
+    struct kind_name *added = kind_names_add(out, KIND_NAME_RECORDS, apex);
+    added->type = TEXT("NS");
+    added->values = (struct text){arena_copy(out->arena, names.at, names.len), names.len};
+}
+
+static void list_addresses(const struct value *server, struct text apex, struct kind_names *out)
+{
+    static const char *const types[] = {"A", "AAAA"};
+    struct text name = nameserver_name(out->arena, value_text_at(server, "name"), apex);
+    value_each (address, value_list_at(server, "addresses")) {
+        struct text text = value_text(address);
+        struct kind_name *added = kind_names_add(out, KIND_NAME_RECORDS, name);
+        added->type = text_of(types[text.len && memchr(text.at, ':', text.len)]);
+        added->values = text;
+    }
+}
+
+void zone_list_names(const struct value *object, struct kind_names *out)
+{
+    struct text fqdn = value_text_at(object, "status.fqdn");
+    struct text apex = fqdn.len ? fqdn : value_text_at(object, "spec.domainName");
+    kind_names_add(out, KIND_NAME_ZONE, apex);
+    const struct value *servers = value_list_at(object, "spec.nameservers");
+    list_nameservers(servers, apex, out);
+    value_each (server, servers)
+        list_addresses(server, apex, out);
 }

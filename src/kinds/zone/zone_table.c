@@ -234,4 +234,5 @@ const struct kind zone_kind = {
     .pack_spec = zone_pack_spec,
     .pack_managed = zone_pack_managed,
     .validate = zone_validate,
+    .list_names = zone_list_names,
 };
