@@ -6,19 +6,14 @@
 
 #include "base/when.h"
 #include "commands/commands.h"
-#include "commands/configured_store.h"
 #include "commands/follow.h"
-#include "commands/look.h"
 #include "commands/setup.h"
 #include "commands/status_live.h"
 #include "commands/status_text.h"
 #include "commands/status_watch.h"
-#include "io/disk.h"
-#include "kinds/kinds.h"
-#include "store/cluster/read.h"
+#include "commands/view_source.h"
 
 enum {
-    KINDS_MAX = 64,
     DEBOUNCE_MS = 50, // a burst of writes is read once
     LOOK_MS = 500,    // without inotify
     ASK_MS = 2000,    // between two rounds of questions
@@ -31,12 +26,7 @@ enum {
 
 struct status {
     struct invocation *invocation;
-    struct store_kind kinds[KINDS_MAX];
-    struct folder_options folder;
-    struct configured_store place;
-    struct http *http; // cluster
-    struct world world;
-    struct cluster_read *reader;
+    struct view_source source;
     struct status_look look;
     struct loop *loop;
     struct dnsnet *net;
@@ -306,7 +296,7 @@ static void find_folder(struct status *status)
         return;
     status->is_folder_lost = false;
     buffer_clear(&status->last);
-    buffer_printf(&line, "%s is back", status->folder.dir);
+    buffer_printf(&line, "%s is back", status->source.folder.dir);
     report_folder(status, &line);
 }
 
@@ -314,7 +304,7 @@ static void find_folder(struct status *status)
 static void watch_folders(struct status *status)
 {
     if (status->is_watching)
-        status->is_folder_watched = status_watch_folders(status->watch, &status->folder);
+        status->is_folder_watched = status_watch_folders(status->watch, &status->source.folder);
 }
 
 static struct ask_options ask_options(struct status *status)
@@ -365,7 +355,7 @@ static void refresh(struct status *status)
     status->ask = NULL;
     watch_folders(status);
     view_done(view);
-    if (!view_read(view, &status->folder, &err)) {
+    if (!view_read(view, &status->source.folder, &err)) {
         lose_folder(status, &err);
         return;
     }
@@ -373,95 +363,14 @@ static void refresh(struct status *status)
     viewed(status, view);
 }
 
-// ---- a cluster ----------------------------------------------------------------------------------
-
-static void take_object(void *context, const struct kind *kind, const struct value *tree)
-{
-    struct status *status = context;
-    struct arena *arena = status->views[0].arena;
-    bool is_gone = value_text_at(tree, "metadata.deletionTimestamp").len > 0;
-    view_add(&status->views[0], &(struct folder_entry){.kind = kind,
-                                                       .tree = value_copy(arena, tree),
-                                                       .path = "",
-                                                       .has_good = true,
-                                                       .is_gone = is_gone});
-}
-
-// Since it was looked at the right went.
-static void report_left_out(void *context, const struct kind *kind, const char *text)
-{
-    (void)context;
-    (void)command_fail(2, "%s are not shown: %s", kind->plural, text);
-}
-
-static void all_read(void *context, const struct error *err)
-{
-    struct status *status = context;
-    if (err) {
-        fail(status, err);
-        return;
-    }
-    view_close(&status->views[0]);
-    viewed(status, &status->views[0]);
-}
-
-// Leaves those that may be read.
-static bool look_at(struct status *status, const struct kind **shown, size_t *count,
-                    struct error *err)
-{
-    int64_t timeout_ms = option_ms(status->invocation, "timeout");
-    CLEANUP(look) struct look *look = look_new(&status->place, shown, *count, timeout_ms, err);
-    if (!look)
-        return false;
-    look_skip_unreadable(look);
-    if (!look_check(look, err))
-        return false;
-    look_report(look, "not shown");
-    size_t left = 0;
-    for (size_t i = 0; i < *count; i++)
-        if (look_may_read(look, shown[i]))
-            shown[left++] = shown[i];
-    *count = left;
-    return true;
-}
-
-static bool read_cluster(struct status *status, struct error *err)
-{
-    const struct kind *shown[KINDS_MAX];
-    size_t count;
-    if (!view_choose_kinds(status->invocation, shown, &count, err) ||
-        !look_at(status, shown, &count, err))
-        return false;
-    struct kube_access *access = configured_store_access(&status->place, err);
-    if (!access)
-        return false;
-    status->http = http_curl_new(status->loop, "signpost/" SIGNPOST_VERSION);
-    status->world = (struct world){.loop = status->loop,
-                                   .http = status->http,
-                                   .disk = disk_system(),
-                                   .random = random_system()};
-    const struct cluster_read_options options = {
-        .world = &status->world,
-        .access = access,
-        .namespaces = configured_store_namespaces(&status->place),
-        .kinds = shown,
-        .kind_count = count,
-        .timeout_ms = option_ms(status->invocation, "timeout"),
-        .object = take_object,
-        .left_out = report_left_out,
-        .done = all_read,
-        .context = status,
-    };
-    status->reader = cluster_read_new(&options);
-    return true;
-}
-
 static void begin(struct status *status)
 {
     struct error err;
-    if (!status->place.is_cluster)
+    if (!status->source.place.is_cluster)
         refresh(status);
-    else if (!read_cluster(status, &err))
+    else if (view_source_read(&status->source, status->loop, &status->views[0], &err))
+        viewed(status, &status->views[0]);
+    else
         fail(status, &err);
 }
 
@@ -521,21 +430,13 @@ static bool read_options(struct status *status, struct error *err)
 {
     struct invocation *invocation = status->invocation;
     const char *ask = option_text(invocation, "ask");
-    const struct kind *judged[KINDS_MAX];
-    size_t count = kinds_of_manifests(judged);
-    for (size_t i = 0; i < count; i++)
-        status->kinds[i] = (struct store_kind){.kind = judged[i]};
-    status->folder = (struct folder_options){.dir = option_text(invocation, "dir"),
-                                             .state_dir = option_text(invocation, "state-dir"),
-                                             .kinds = status->kinds,
-                                             .kind_count = count};
     status->is_json = !strcmp(option_text(invocation, "output"), "json");
     status->is_watching = option_flag(invocation, "watch");
     status->is_screen = status->is_watching && !status->is_json && !ask && isatty(STDOUT_FILENO);
-    status->look.dir = status->place.is_cluster ? "the cluster" : status->folder.dir;
+    status->look.dir = status->source.place.is_cluster ? "the cluster" : status->source.folder.dir;
     status->look.server = ask;
     status->look.has_answers = ask != NULL;
-    if (status->place.is_cluster && status->is_watching)
+    if (status->source.place.is_cluster && status->is_watching)
         return error_set(err, FAULT_SPEC, "",
                          "--watch follows a folder; in a cluster `kubectl get -w` does");
     if (option_flag(invocation, "live") && status->is_watching)
@@ -564,7 +465,7 @@ static void open_follow(struct status *status)
     const struct ask_options options = ask_options(status);
     if (!status->is_watching || status->is_json || !status->look.has_answers)
         return;
-    if (status_watch_saves(status->watch, status->folder.dir))
+    if (status_watch_saves(status->watch, status->source.folder.dir))
         status->follow = follow_new(&options, report_line, status);
 }
 
@@ -603,8 +504,6 @@ static void status_close(struct status *status)
 {
     ask_free(status->ask);
     follow_free(status->follow);
-    cluster_read_free(status->reader);
-    http_free(status->http);
     loop_timer_cancel(status->loop, &status->timer);
     loop_timer_cancel(status->loop, &status->next_timer);
     status_watch_free(status->watch);
@@ -621,7 +520,7 @@ static int status_run(struct invocation *invocation)
 {
     struct status status = {.invocation = invocation};
     struct error err;
-    if (!configured_store_find(&status.place, invocation, &err) || !read_options(&status, &err))
+    if (!view_source_init(&status.source, invocation, &err) || !read_options(&status, &err))
         return command_fail(2, "%s", err.text);
     status_open(&status);
     enter_screen(&status);

@@ -57,6 +57,7 @@ static void seen(void *context, const struct configured_backend *backend, const 
                                  .object = arena_printf(arena, "%s/%s", backend->provider->title,
                                                         backend->name),
                                  .path = "",
+                                 .since = "",
                                  .what = arena_copy_text(arena, backend->url),
                                  .ready = trouble ? "False" : "True",
                                  .reason = arena_copy_text(arena, reason_of(backend, trouble)),

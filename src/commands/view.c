@@ -71,13 +71,14 @@ static const struct {
                   {&record_kind, describe_record},
                   {&zone_kind, view_describe_zone}};
 
-static bool has_rows(const struct kind *kind)
+static bool has_rows(const struct view *view, const struct kind *kind)
 {
-    return (kind->has_status && !kind->is_foreign) || kind->advised != NULL;
+    return (kind->has_status && !kind->is_foreign) || kind->advised != NULL ||
+           (view->has_names && kind->list_names);
 }
 
-bool view_choose_kinds(const struct invocation *invocation, const struct kind **out, size_t *count,
-                       struct error *err)
+bool view_choose_kinds(const struct view *view, const struct invocation *invocation,
+                       const struct kind **out, size_t *count, struct error *err)
 {
     struct enabled_controllers enabled;
     bool is_all = !option_is_set(invocation, "controllers");
@@ -86,7 +87,7 @@ bool view_choose_kinds(const struct invocation *invocation, const struct kind **
     size_t all = kinds_of_manifests(out);
     *count = 0;
     for (size_t i = 0; i < all; i++)
-        if (has_rows(out[i]) && (is_all || enabled_controllers_reads(&enabled, out[i])))
+        if (has_rows(view, out[i]) && (is_all || enabled_controllers_reads(&enabled, out[i])))
             out[(*count)++] = out[i];
     return true;
 }
@@ -148,6 +149,7 @@ static void read_status(struct view *view, struct view_row *row, const struct va
     row->ready = row->is_right                                        ? "True"
                  : text_is(value_text_at(ready, "status"), "Unknown") ? "Unknown"
                                                                       : "False";
+    row->since = copy(view, value_text_at(ready, "lastTransitionTime"));
     row->reason = copy(view, value_text_at(ready, "reason"));
     row->message = copy(view, value_text_at(ready, "message"));
     row->is_pending = !strcmp(row->reason, reason_name(REASON_PENDING));
@@ -240,6 +242,14 @@ static void read_over(struct view *view, struct view_row *row, const struct valu
     row->message = "";
 }
 
+// What became of them the kind says, or nobody.
+static void read_mere_names(struct view *view, struct view_row *row)
+{
+    row->what = row->message = copy(view, TEXT(""));
+    row->ready = row->reason = "-";
+    row->is_right = true;
+}
+
 static void add_row(struct view *view, const struct folder_entry *entry)
 {
     AUTO_BUFFER object = {0};
@@ -248,6 +258,8 @@ static void add_row(struct view *view, const struct folder_entry *entry)
         .namespace_ = copy(view, value_text_at(entry->tree, "metadata.namespace")),
         .name = copy(view, value_text_at(entry->tree, "metadata.name")),
         .path = arena_copy_text(view->arena, entry->path),
+        .line = entry->line,
+        .since = "",
         .has_good = entry->has_good,
         .answer_text = "",
         .order = view->count,
@@ -256,6 +268,8 @@ static void add_row(struct view *view, const struct folder_entry *entry)
     const struct subject *subject = find_subject(entry->kind, entry->tree);
     if (subject) {
         subject->show(view, &row, entry->tree);
+    } else if (entry->kind->is_foreign) {
+        read_mere_names(view, &row);
     } else {
         describe(view, &row, entry->tree);
         read_status(view, &row, entry->tree);
@@ -292,19 +306,20 @@ static bool is_past(const struct folder_entry *entry)
     return entry->is_gone && !value_text_at(entry->tree, "metadata.deletionTimestamp").len;
 }
 
-static bool is_ours(const struct folder_entry *entry)
+static bool is_shown(const struct view *view, const struct folder_entry *entry)
 {
     const struct kind *kind = entry->kind;
     if (kind->has_status && !kind->is_foreign)
         return !is_over(entry) || value_text_at(entry->tree, "status.state").len;
-    return find_subject(kind, entry->tree) && !is_past(entry);
+    bool has_names = view->has_names && kind->list_names;
+    return (has_names || find_subject(kind, entry->tree)) && !is_past(entry);
 }
 
 void view_add(struct view *view, const struct folder_entry *entry)
 {
     if (entry->fault)
         take_fault(view, entry);
-    if (entry->kind && entry->tree && !entry->is_duplicate && is_ours(entry) &&
+    if (entry->kind && entry->tree && !entry->is_duplicate && is_shown(view, entry) &&
         value_text_at(entry->tree, "metadata.name").len)
         add_row(view, entry);
 }
@@ -356,7 +371,7 @@ void view_done(struct view *view)
     struct arena *arena = view->arena;
     if (arena)
         arena_reset(arena);
-    *view = (struct view){.arena = arena};
+    *view = (struct view){.arena = arena, .has_names = view->has_names};
 }
 
 struct view_row *view_find(const struct view *view, const char *object)

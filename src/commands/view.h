@@ -16,10 +16,12 @@ struct view_row {
     const char *name;
     const char *object;  // "DNSRecord/default/web"
     const char *path;    // of the manifest
+    uint32_t line;       // where its document begins; 0: not known
     const char *what;    // "www.example.com A", "https://dns.example"
     const char *ready;   // "True", "False", "Unknown", "-"
     const char *reason;  // "-" when there is none
     const char *message; // may be ""
+    const char *since;   // RFC 3339: when that came to be; "" when it is not known
     bool is_right;       // Ready, and nothing left to do
     bool is_pending;     // `signpost run` has not acted on what the manifest says
     bool is_gone;        // its manifest is
@@ -42,6 +44,7 @@ struct view_row {
 
 struct view {
     struct arena *arena;
+    bool has_names;        // other objects that have names of the DNS are rows, too
     bool is_asked;         // a name server was asked for what is declared
     struct view_row *rows; // by object
     size_t count;
@@ -56,9 +59,9 @@ struct view {
 
 // Lists the kinds whose objects have rows: those that the controllers of --controllers look at,
 // all without that option. `out` has room for kind_count. False: there is no such controller.
-bool view_choose_kinds(const struct invocation *invocation, const struct kind **out, size_t *count,
-                       struct error *err);
-// `view` is zeroed but for the arena.
+bool view_choose_kinds(const struct view *view, const struct invocation *invocation,
+                       const struct kind **out, size_t *count, struct error *err);
+// `view` is zeroed but for the arena and has_names.
 bool view_read(struct view *view, const struct folder_options *options, struct error *err);
 // The same by hand: every entry, then the end.
 void view_add(struct view *view, const struct folder_entry *entry);

@@ -40,6 +40,7 @@ struct folder_entry {
     const struct kind *kind;  // NULL when unknown or unreadable
     const struct value *tree; // NULL when unreadable. What the manifest says, also when refused
     const char *path;         // relative to dir
+    uint32_t line;            // where its document begins; 0: not known
     bool is_gone;             // its document is gone; the tree has the last good one
     bool has_good;            // a good document of it was taken once, and is kept
     bool is_duplicate;        // another document has the object: an entry before this one

@@ -115,6 +115,7 @@ static void report_known(struct reading *reading, struct arena *arena, struct do
     struct folder_entry entry = {.kind = document->kind,
                                  .tree = document->tree,
                                  .path = path_of(reading),
+                                 .line = document->tree->line,
                                  .fault = document->fault};
     draft_key(&key_text, &draft);
     const char *elsewhere = note_identity(reading, buffer_text(&key_text), path_of(reading));
