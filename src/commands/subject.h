@@ -108,6 +108,10 @@ struct subject {
     // whether there is one, and what it says.
     bool (*shows)(const struct kind *kind, const struct value *tree);
     void (*show)(struct view *view, struct view_row *row, const struct value *tree);
+    // Of a name whose queries an object has forwarded: adds what becomes of such a query, in lines
+    // for people. What it needs may not be there; then it adds nothing.
+    void (*explain_forward)(const struct invocation *invocation, struct text name, uint16_t type,
+                            struct buffer *out);
 };
 
 // All that are built in, from the list in src/commands/meson.build.

@@ -1,3 +1,5 @@
+#include "commands/corefile/corefile_route.h"
+
 #include <string.h>
 
 #include "base/value.h"
@@ -267,6 +269,12 @@ static bool has_answer(const struct routing *routing)
     return false;
 }
 
+static void write_routes(struct buffer *out, const struct routing *routing)
+{
+    for (size_t i = 0; i < routing->routes.count; i++)
+        write_route(out, routing, &routing->routes.items[i]);
+}
+
 static int report(const struct routing *routing)
 {
     AUTO_BUFFER out = {0};
@@ -274,14 +282,15 @@ static int report(const struct routing *routing)
     if (!strcmp(option_text(routing->invocation, "output"), "json"))
         write_json(&out, routing);
     else
-        for (size_t i = 0; i < routing->routes.count; i++)
-            write_route(&out, routing, &routing->routes.items[i]);
+        write_routes(&out, routing);
     if (!print_out(&out, &err))
         return command_fail(1, "%s", err.text);
     return has_answer(routing) ? 0 : 1;
 }
 
-static int route_in(struct routing *routing, const struct corefile_file *file)
+// The caller frees what is returned. NULL: err says why CoreDNS answers nothing.
+static struct corefile *find_routes(struct routing *routing, const struct corefile_file *file,
+                                    struct error *err)
 {
     struct arena *arena = routing->invocation->arena;
     const struct served_options served = {.version = routing->options.version};
@@ -292,14 +301,41 @@ static int route_in(struct routing *routing, const struct corefile_file *file)
         if (!problems.items[i].is_warning) {
             AUTO_BUFFER text = {0};
             corefile_write_problem(&text, &problems.items[i]);
-            return command_fail(1, "CoreDNS would refuse this file, so it answers nothing: %s",
-                                text.at);
+            error_set(err, FAULT_SPEC, "",
+                      "CoreDNS would refuse this file, so it answers nothing: %s", text.at);
+            return NULL;
         }
     routing->corefile = corefile;
     corefile_find_routes(arena, corefile, &served, &routing->query, &routing->routes);
     if (routing->routes.count)
-        return report(routing);
-    return command_fail(1, "%s has no server block", file->path);
+        return steal(corefile);
+    error_set(err, FAULT_SPEC, "", "%s has no server block", file->path);
+    return NULL;
+}
+
+static int route_in(struct routing *routing, const struct corefile_file *file)
+{
+    struct error err;
+    CLEANUP(corefile) struct corefile *corefile = find_routes(routing, file, &err);
+    return corefile ? report(routing) : command_fail(1, "%s", err.text);
+}
+
+void corefile_route_explain(const struct invocation *invocation, struct text name, uint16_t type,
+                            struct buffer *out)
+{
+    struct error err;
+    struct corefile_file file;
+    struct routing routing = {
+        .invocation = invocation, .options = {.version = coredns_newest}, .query = {.type = type}};
+    routing.type = rr_type_write(type, routing.type_digits);
+    if (!corefile_store_read(invocation, &file, &err) ||
+        !corefile_query_name(invocation->arena, name, &routing.query.name, &err))
+        return;
+    CLEANUP(corefile) struct corefile *corefile = find_routes(&routing, &file, &err);
+    if (corefile)
+        write_routes(out, &routing);
+    else
+        buffer_printf(out, "%s: %s\n", file.path, err.text);
 }
 
 static int route_run(struct invocation *invocation)
