@@ -5,7 +5,7 @@
 
 extern const struct command check_command, help_command, manifests_command, plan_apply_command,
     plan_approve_command, plan_command, provider_command, render_command, replay_command,
-    run_command, status_command, who_command, version_command, zone_check_command,
+    run_command, status_command, who_command, wait_command, version_command, zone_check_command,
     zone_diff_command, zone_render_command, import_zone_command, import_pihole_command,
     import_external_dns_command, import_emco_command, corefile_check_command, corefile_id_command,
     corefile_hash_command, corefile_render_command, corefile_diff_command, corefile_convert_command,
@@ -17,6 +17,7 @@ const struct command *const commands[] = {
     &check_command,
     &status_command,
     &who_command,
+    &wait_command,
     &plan_command,
     &plan_apply_command,
     &plan_approve_command,

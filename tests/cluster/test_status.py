@@ -4,7 +4,7 @@ import json
 import re
 
 from clusters import rule
-from harness import LOOPBACK, free_port, run, wait_until
+from harness import LOOPBACK, SIGNPOST, free_port, run, wait_until
 from operators import Operator, dns_class, record, secret, wait_state
 
 KEY = b"k" * 32
@@ -47,6 +47,38 @@ def test_objects_of_a_cluster_are_shown_with_state_and_reason(cluster, namespace
         assert code == 1
         assert out.splitlines()[0].split() == ["OBJECT", "WHAT", "READY", "REASON", "MESSAGE"]
         assert f"DNSRecord/{namespace}/www" in out
+    finally:
+        cluster.api.delete("DNSClass", namespace)
+
+
+def test_a_name_of_a_cluster_is_explained_and_an_object_is_waited_for(cluster, namespace, programs,
+                                                                       provider):
+    server = provider(key=KEY)
+    words = ("--namespaces", namespace, "--kubeconfig")
+    cluster.api.apply(secret(namespace, KEY))
+    cluster.api.apply(dns_class(namespace, f"http://{LOOPBACK}:{server.port}", namespace))
+    try:
+        account = cluster.account(namespace, "looker", rules=[
+            rule("dnsrecords", "get", "list", "watch"), rule("dnsclasses", "get", "list", "watch")])
+        words += (account.kubeconfig,)
+        waiting = programs.start("wait", [SIGNPOST, "wait", "dnsrecord/www", f"dnsclass/{namespace}",
+                                          "--timeout", "50s", *words])
+        Operator(programs, cluster, namespace).start()
+        cluster.api.apply(record(namespace, "www", namespace))
+        assert waiting.wait(60) == 0, waiting.log()
+        assert f"DNSRecord/{namespace}/www is as declared: RecordCreated" in waiting.log()
+        code, out, _ = run("who", "WWW.example.test", *words, timeout=60)
+        assert (code, out.splitlines()[0]) == (
+            0, "www.example.test is as declared: A 192.0.2.1.")
+        assert f"It goes through DNSClass/{namespace}, http://" in out
+        code, _, err = run("wait", f"dnsrecord/{namespace}/none", "--timeout", "0", *words,
+                           timeout=60)
+        assert code == 1 and f"DNSRecord/{namespace}/none is not there" in err
+        cluster.api.delete("DNSRecord", "www", namespace)
+        assert run("wait", "dnsrecord/www", "--for", "delete", *words, timeout=60)[0] == 0
+        code, _, err = run("wait", "zone/shop", *words, timeout=60)
+        assert code == 2 and err.endswith(
+            f"forbidden: cannot watch zones in namespace {namespace}\n")
     finally:
         cluster.api.delete("DNSClass", namespace)
 

@@ -20,10 +20,11 @@ from harness import wait_until
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"# ([\w./-]+)")
 LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|apply .*--dry-run=server)|curl|grep|k?dig"
-                   r"|signpost (check|import|render|status|zone|corefile)"
+                   r"|signpost (check|import|render|status|who|zone|corefile)"
                    r"|(for .*; do|done)$")
 REFUSED = re.compile(r"^(Error from server|error:|The request is invalid)"
-                     r"|(?:objects?|files?): .*\b([1-9]\d* errors?,|\d+ ready, [1-9]\d* not)", re.M)
+                     r"|(?:objects?|files?): .*\b([1-9]\d* errors?,|\d+ ready, [1-9]\d* not)"
+                     r"|^Nobody declares |^\S.* (is|are) not as ", re.M)
 VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<![\w.])(\d+(ms|s|m|h|d))+(?![\w.])")
 BLOCK_S = 180
 LOOK_S = 15

@@ -1,5 +1,5 @@
-"""Pages of docs/guide on a folder, done as they say: backup and restore, safety, external-dns, DNS
-update records."""
+"""Pages of docs/guide on a folder, done as they say: backup and restore, safety, explaining,
+external-dns, DNS update records."""
 
 import shutil
 
@@ -36,6 +36,10 @@ def test_what_is_overwritten_kept_and_held_back_is_as_written(page_at, programs,
     (page.shell.folder / "pihole.password").write_text(pihole.password + "\n")
     page.follow()
     pihole.check()
+
+
+def test_a_name_is_explained_as_written(page_at):
+    page_at("explaining.md").follow()
 
 
 def test_a_record_becomes_an_external_dns_as_written(page_at):
