@@ -1,12 +1,12 @@
 # The front desk: each target installs what it needs (scripts/setup) and hands over to one script.
 # Variables: ONCE=1 (run), AFRESH=1 (test: also what is known to pass), SECONDS=60 and TARGET=name
-# (fuzz), SECONDS=3600 (soak), DESTDIR and PREFIX (install).
+# (fuzz), SECONDS=3600 (soak), IMAGE_SOURCE=URL (image), DESTDIR and PREFIX (install).
 
 PREFIX ?= /usr/local
 SETUP = @scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fuzz soak bench cover format man install clean
+.PHONY: help run test check fuzz soak bench cover format man image install clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,10 @@ format: ## lay out all C files with clang-format
 man: ## write manual and reference pages (docs/) anew from the tables of the program
 	$(SETUP) man
 	@scripts/man
+
+image: ## container image as an OCI image layout in build/image, without a daemon; IMAGE_SOURCE=URL
+	$(SETUP) image
+	@IMAGE_SOURCE='$(IMAGE_SOURCE)' scripts/image
 
 install: ## install program, manual pages and completions into PREFIX (/usr/local), below DESTDIR
 	$(SETUP) build

@@ -59,7 +59,8 @@ def machine(tmp_path):
     return Machine(tmp_path)
 
 
-@pytest.mark.parametrize("group", ["build", "run", "test", "check", "fuzz", "bench", "cover"])
+@pytest.mark.parametrize("group", ["build", "run", "test", "check", "fuzz", "bench", "cover",
+                                   "man", "image"])
 def test_says_nothing_when_nothing_is_missing(machine, group):
     assert machine.setup(group) == (0, "")
 
