@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 SETUP = @scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fuzz soak bench cover format man image install clean
+.PHONY: help run test check fuzz soak bench cover format man image deb install clean
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,10 @@ man: ## write manual and reference pages (docs/) anew from the tables of the pro
 image: ## container image as an OCI image layout in build/image, without a daemon; IMAGE_SOURCE=URL
 	$(SETUP) image
 	@IMAGE_SOURCE='$(IMAGE_SOURCE)' scripts/image
+
+deb: ## Debian package with manual pages, completions and systemd units, in build/
+	$(SETUP) deb
+	@scripts/deb
 
 install: ## install program, manual pages and completions into PREFIX (/usr/local), below DESTDIR
 	$(SETUP) build

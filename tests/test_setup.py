@@ -60,7 +60,7 @@ def machine(tmp_path):
 
 
 @pytest.mark.parametrize("group", ["build", "run", "test", "check", "fuzz", "bench", "cover",
-                                   "man", "image"])
+                                   "man", "image", "deb"])
 def test_says_nothing_when_nothing_is_missing(machine, group):
     assert machine.setup(group) == (0, "")
 

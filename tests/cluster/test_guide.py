@@ -3,12 +3,9 @@ server."""
 
 import base64
 import contextlib
-import json
 import os
-import pathlib
 import re
 import shutil
-import subprocess
 
 import pytest
 
@@ -18,7 +15,7 @@ import guide
 import harness
 from harness import LOOPBACK, ROOT, SIGNPOST
 from piholes import ingress_of
-from pods import COMMAND, Pod
+from pods import Pod
 
 PAGE = ROOT / "docs" / "guide" / "on-a-cluster.md"
 PORTS = (7100, 8080, 8081, 8082, 8083, 9443, 9444)
@@ -126,27 +123,6 @@ def test_the_page_on_zones_works_as_written(cluster, shell, programs, tmp_path):
         harness.wait_until(lambda: "192.0.2.8" in str(harness.ask_dns(
             page.port(5302), "www.shop.example", "A")), "Knot has what the pod published", 30)
     page.follow(since=ZONES_END)
-
-
-def test_a_container_without_arguments_runs():
-    """As the Deployments of others have none."""
-    file = next(block.text for block in guide.read(PAGE) if block.language == "dockerfile")
-    assert f"CMD {json.dumps(COMMAND)}\n" in file
-
-
-def test_the_image_has_the_libraries_that_the_program_needs():
-    """Each package of the Containerfile is needed, and none is missing."""
-    named = re.search(r"apt-get install .*?recommends(.*?)&&", PAGE.read_text().replace("\\\n", ""),
-                      re.S)[1].split()
-    needs = subprocess.run(["objdump", "-p", SIGNPOST], check=True, text=True,
-                           capture_output=True).stdout
-    libraries = set(re.findall(r"NEEDED +(\S+)", needs)) - {"libc.so.6", "libm.so.6"}
-    octets = pathlib.Path(SIGNPOST).read_bytes()
-    libraries |= {name for name in ("libcurl.so.4", "libsqlite3.so.0")  # loaded when first needed
-                  if name.encode() in octets}
-    owners = subprocess.run(["dpkg", "-S", *(f"*/{name}" for name in libraries)], check=True,
-                            text=True, capture_output=True).stdout
-    assert set(named) - {"ca-certificates"} == set(re.findall(r"^([\w.+-]+):", owners, re.M))
 
 
 def test_manifests_of_kubizone_are_accepted_unchanged(cluster):

@@ -96,9 +96,10 @@ def matches(wanted, lines):
 
 
 class Shell:
-    """One bash; what it starts in the background dies with it. `programs` are found by name."""
+    """One bash, started behind the words `within`; what it starts in the background dies with it.
+    `programs` are found by name."""
 
-    def __init__(self, folder, programs, **environment):
+    def __init__(self, folder, programs, within=(), **environment):
         self.folder = folder
         self.marks = map("mark-{}".format, itertools.count())
         self.output = folder.parent / "shell.out"
@@ -112,7 +113,7 @@ class Shell:
         kept = {key: os.environ[key] for key in ENV if key in os.environ}
         with open(self.output, "ab") as out:
             self.process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "bash"], stdin=subprocess.PIPE, stdout=out,
+                ["setpriv", "--pdeathsig", "KILL", *within, "bash"], stdin=subprocess.PIPE, stdout=out,
                 stderr=out, cwd=folder,
                 env={**kept, "HOME": str(folder), **environment,
                      "PATH": f"{tools}:{os.environ['PATH']}"})
