@@ -10,6 +10,8 @@
 #define MANIFEST_NAME "signpost" // of all objects that there is one of
 #define MANIFEST_WEBHOOK_SERVICE "signpost-webhook"
 #define MANIFEST_METRICS_SERVICE "signpost-metrics"
+#define MANIFEST_SCRAPER "signpost-scraper" // who reads metrics that are secured
+#define MANIFEST_MONITORING "monitoring.coreos.com/v1"
 
 struct manifest {
     struct arena *arena;
@@ -44,6 +46,9 @@ struct manifest_port {
 };
 enum { MANIFEST_PORT_COUNT = 3 };
 extern const struct manifest_port manifest_ports[MANIFEST_PORT_COUNT];
+
+// Puts all ports of the container there, each with name, containerPort and protocol.
+struct value *manifest_put_ports(const struct manifest *manifest, struct value *container);
 
 // Rows of a table of entries that are the same in each installation.
 struct manifest_row {
@@ -123,3 +128,7 @@ void manifest_write_services(const struct manifest *manifest);
 void manifest_write_deployment(const struct manifest *manifest);
 void manifest_write_admission(const struct manifest *manifest);
 void manifest_write_alerts(const struct manifest *manifest);
+void manifest_write_pod_monitor(const struct manifest *manifest);
+void manifest_write_network_policy(const struct manifest *manifest);
+// The account whose token reads /metrics, with its right.
+void manifest_write_scraper(const struct manifest *manifest);

@@ -1,6 +1,8 @@
 #include "commands/manifest.h"
+#include "engine/engine.h"
 
-// Alerts of the controllers that run, as an object of the Prometheus operator's.
+// Alerts of every process and of the controllers that run, as an object of the Prometheus
+// operator's.
 
 static const char *selector(const struct manifest *manifest, const struct controller_alert *alert)
 {
@@ -15,6 +17,8 @@ static const char *selector(const struct manifest *manifest, const struct contro
 // Only the process that leads shows a gauge. The alert goes on when another process leads.
 static const char *expression(const struct manifest *manifest, const struct controller_alert *alert)
 {
+    if (alert->type == ALERT_WHEN)
+        return alert->expression;
     const char *samples = selector(manifest, alert);
     return arena_printf(manifest->arena,
                         alert->type == ALERT_RISES ? "increase(%s[" ALERT_WINDOW "]) > 0"
@@ -36,26 +40,29 @@ static void put_rule(const struct manifest *manifest, struct value *rules,
     value_put_text(arena, rule, "annotations.description", alert->description);
 }
 
-static void put_group(const struct manifest *manifest, struct value *groups,
-                      const struct controller *controller)
+static void put_group(const struct manifest *manifest, struct value *groups, const char *name,
+                      const struct controller_alert *alerts, size_t count)
 {
-    if (!controller->alert_count)
+    if (!count)
         return;
     struct value *group = manifest_item(manifest, groups);
     value_put_text(manifest->arena, group, "name",
-                   arena_printf(manifest->arena, MANIFEST_NAME "-%s", controller->name));
+                   arena_printf(manifest->arena, MANIFEST_NAME "%s", name));
     struct value *rules = manifest_list(manifest, group, "rules");
-    for (size_t i = 0; i < controller->alert_count; i++)
-        put_rule(manifest, rules, &controller->alerts[i]);
+    for (size_t i = 0; i < count; i++)
+        put_rule(manifest, rules, &alerts[i]);
 }
 
 void manifest_write_alerts(const struct manifest *manifest)
 {
-    struct value *object = manifest_begin(manifest, "monitoring.coreos.com/v1", "PrometheusRule",
+    struct value *object = manifest_begin(manifest, MANIFEST_MONITORING, "PrometheusRule",
                                           MANIFEST_NAME, manifest->namespace_);
     struct value *groups = manifest_list(manifest, object, "spec.groups");
-    for (size_t i = 0; i < manifest->controllers.count; i++)
-        put_group(manifest, groups, manifest->controllers.items[i]);
-    if (groups->count)
-        manifest_end(manifest, object, "");
+    put_group(manifest, groups, "", engine_alerts, ENGINE_ALERTS);
+    for (size_t i = 0; i < manifest->controllers.count; i++) {
+        const struct controller *controller = manifest->controllers.items[i];
+        put_group(manifest, groups, arena_printf(manifest->arena, "-%s", controller->name),
+                  controller->alerts, controller->alert_count);
+    }
+    manifest_end(manifest, object, "");
 }

@@ -138,6 +138,23 @@ static void write_workload_role(const struct manifest *manifest, size_t at)
     write_role(manifest, &role);
 }
 
+void manifest_write_scraper(const struct manifest *manifest)
+{
+    static const char *const verbs[] = {"get", NULL};
+    static const char *const urls[] = {"/metrics", NULL};
+    struct arena *arena = manifest->arena;
+    struct role role = role_of(manifest, MANIFEST_SCRAPER, NULL);
+    role.account = MANIFEST_SCRAPER;
+    struct value *rule = manifest_item(manifest, role.rules);
+    value_put_texts(arena, rule, "nonResourceURLs", urls);
+    value_put_texts(arena, rule, "verbs", verbs);
+    manifest_end(
+        manifest,
+        manifest_begin(manifest, "v1", "ServiceAccount", MANIFEST_SCRAPER, manifest->namespace_),
+        "");
+    write_role(manifest, &role);
+}
+
 static const struct kube_right *rights_of(const struct manifest *manifest)
 {
     const struct rights_needs needs = {

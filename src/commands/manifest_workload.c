@@ -131,7 +131,7 @@ const struct manifest_port manifest_ports[MANIFEST_PORT_COUNT] = {
     {"webhook", WEBHOOK_PORT},
 };
 
-static void put_ports(const struct manifest *manifest, struct value *container)
+struct value *manifest_put_ports(const struct manifest *manifest, struct value *container)
 {
     struct arena *arena = manifest->arena;
     struct value *list = value_put(arena, container, "ports", value_make(arena, VALUE_LIST));
@@ -142,6 +142,7 @@ static void put_ports(const struct manifest *manifest, struct value *container)
         value_put_text(arena, entry, "protocol", "TCP");
     }
     manifest_put_installation_ports(manifest, list);
+    return list;
 }
 
 static void put_limits(const struct manifest *manifest, struct value *container)
@@ -161,7 +162,7 @@ static struct value *put_container(const struct manifest *manifest, struct value
     value_put_text(manifest->arena, container, "image", manifest->image);
     put_arguments(manifest, container);
     put_environment(manifest, container);
-    put_ports(manifest, container);
+    manifest_put_ports(manifest, container);
     manifest_put_rows(manifest, container, container_rows, COUNT_OF(container_rows));
     put_limits(manifest, container);
     value_put_texts(manifest->arena, container, "securityContext.capabilities.drop", all);

@@ -21,17 +21,26 @@ enum {
     PEOPLE = 128,
     CONFIGURATIONS = 256,
     ALERTS = 512,
+    POD_MONITOR = 1024,
+    NETWORK_POLICY = 2048,
 };
 
 static const struct {
     unsigned part;
     void (*write)(const struct manifest *manifest);
 } parts[] = {
-    {CRDS, manifest_write_crds},         {NAMESPACE, manifest_write_namespace},
-    {ACCOUNT, manifest_write_account},   {RBAC, manifest_write_rbac},
-    {PEOPLE, manifest_write_people},     {CONFIGURATIONS, manifest_write_configurations},
-    {SERVICES, manifest_write_services}, {DEPLOYMENT, manifest_write_deployment},
-    {HOOKS, manifest_write_admission},   {ALERTS, manifest_write_alerts},
+    {CRDS, manifest_write_crds},
+    {NAMESPACE, manifest_write_namespace},
+    {ACCOUNT, manifest_write_account},
+    {RBAC, manifest_write_rbac},
+    {PEOPLE, manifest_write_people},
+    {CONFIGURATIONS, manifest_write_configurations},
+    {SERVICES, manifest_write_services},
+    {DEPLOYMENT, manifest_write_deployment},
+    {HOOKS, manifest_write_admission},
+    {ALERTS, manifest_write_alerts},
+    {POD_MONITOR, manifest_write_pod_monitor},
+    {NETWORK_POLICY, manifest_write_network_policy},
 };
 
 static const struct {
@@ -47,10 +56,12 @@ static const struct {
     {"service", SERVICES},
     {"webhook", HOOKS},
     {"alerts", ALERTS},
+    {"pod-monitor", POD_MONITOR},
+    {"network-policy", NETWORK_POLICY},
 };
 
 static const struct option section_rows[] = {
-    {.name = "all", .type = OPTION_FLAG, .doc = "All of what follows but the alerts."},
+    {.name = "all", .type = OPTION_FLAG, .doc = "All of what follows up to --webhook."},
     {.name = "crd",
      .type = OPTION_FLAG,
      .doc = "The CustomResourceDefinitions of all kinds that are built in; with --controllers, of "
@@ -78,8 +89,16 @@ static const struct option section_rows[] = {
      .doc = "The ValidatingWebhookConfiguration. Whoever leads fills its caBundle in."},
     {.name = "alerts",
      .type = OPTION_FLAG,
-     .doc = "A PrometheusRule, as the Prometheus operator reads it, with the alerts of the "
-            "controllers. It is no part of --all."},
+     .doc = "A PrometheusRule, as the Prometheus operator reads it, with the alerts of every "
+            "Signpost and of the controllers. It is no part of --all."},
+    {.name = "pod-monitor",
+     .type = OPTION_FLAG,
+     .doc = "A PodMonitor, as the Prometheus operator reads it, for /metrics; with "
+            "--metrics-secure also the account whose token it shows. It is no part of --all."},
+    {.name = "network-policy",
+     .type = OPTION_FLAG,
+     .doc = "A NetworkPolicy that lets nothing in but what goes to the container's ports. What "
+            "goes out is left open, as objects name the servers. It is no part of --all."},
 };
 
 static const struct option install_rows[] = {
@@ -256,10 +275,8 @@ static bool take_options(struct manifest *manifest, bool has_deployment, struct 
                             manifest->secret_namespace_count, err);
 }
 
-static int fail_empty(const struct invocation *invocation, unsigned asked)
+static int fail_empty(const struct invocation *invocation)
 {
-    if (asked == ALERTS)
-        return command_fail(2, "these controllers have no alerts: there is nothing to print");
     if (!option_flag(invocation, "admission"))
         return command_fail(2, "--admission=false leaves nothing of --webhook to print: drop one "
                                "of them");
@@ -281,7 +298,7 @@ static int manifests_run(struct invocation *invocation)
         if (asked & parts[i].part)
             parts[i].write(&manifest);
     if (!text.len)
-        return fail_empty(invocation, asked);
+        return fail_empty(invocation);
     return print_out(&text, &err) ? 0 : command_fail(1, "%s", err.text);
 }
 
@@ -300,7 +317,7 @@ const struct command manifests_command = {
                 "signpost manifests --rbac --namespaced --namespaces shop,blog\n"
                 "signpost manifests --all --zones-config zones.yaml \\\n"
                 "    --zones-service LoadBalancer\n"
-                "signpost manifests --alerts --controllers clusterdns\n"
+                "signpost manifests --alerts --pod-monitor --network-policy\n"
                 "signpost manifests --all --controllers clusterdns --corefile-preflight off\n"
                 "signpost manifests --all --controllers ingress \\\n"
                 "    --pihole-url http://192.168.1.2 --default-target-ip 192.168.1.50\n",

@@ -550,6 +550,7 @@ struct controller_metric {
 enum controller_alert_type {
     ALERT_ABOVE_0, // the gauge is, at one process at least
     ALERT_RISES,   // the counter did within ALERT_WINDOW
+    ALERT_WHEN,    // `expression` says when
 };
 #define ALERT_WINDOW "15m"
 struct controller_alert {
@@ -557,6 +558,7 @@ struct controller_alert {
     enum controller_alert_type type;
     const struct controller_metric *metric; // one of the controller's; or NULL
     const char *foreign_metric;             // else one of the program that it looks after
+    const char *expression;                 // of ALERT_WHEN, in PromQL
     const char *label;                      // the samples with this value of the metric's label;
                                             // NULL: all
     const char *lasting;                    // "10m": for how long before it fires; NULL: at once

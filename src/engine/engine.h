@@ -217,4 +217,7 @@ void engine_plan_zones(const struct engine *engine,
 
 // Prometheus text 0.0.4 of all engine metrics, appended.
 void engine_write_metrics(struct engine *engine, struct buffer *out);
+// Alerts about what each process has metrics of, whichever controllers run.
+enum { ENGINE_ALERTS = 5 };
+extern const struct controller_alert engine_alerts[ENGINE_ALERTS];
 size_t engine_checks(struct engine *engine, struct store_check *out, size_t capacity);

@@ -7,7 +7,8 @@ nothing when nothing is. The programs lie in signpost-cluster/<key> of the user'
 key stands for go.mod, go.sum and the version of Go. What KUBEBUILDER_ASSETS holds is taken from
 there. `older/` is the oldest minor that we support, of which only the API server is needed: its
 etcd is the same. CoreDNS and external-dns come in two releases each, whose modules lie in tests/coredns and
-tests/external-dns. The validator of OpenAPI documents is in tests/openapi.
+tests/external-dns. The validator of OpenAPI documents is in tests/openapi. Helm is in helm/, whose modules are
+those of the API server where both have them, so that Go compiles them once.
 """
 
 import fcntl
@@ -33,7 +34,8 @@ PACKAGES = {"etcd": "go.etcd.io/etcd/server/v3",
             "kubectl": "k8s.io/kubernetes/cmd/kubectl",
             "coredns": ".",
             "external-dns": ".",
-            "validate": "github.com/getkin/kin-openapi/cmd/validate"}
+            "validate": "github.com/getkin/kin-openapi/cmd/validate",
+            "helm": "helm.sh/helm/v4/cmd/helm"}
 
 
 class Minor:
@@ -147,11 +149,20 @@ OLDER = Minor(HERE / "older", ["kube-apiserver"])
 COREDNS = [coredns("newer"), coredns("older")]
 EXTERNAL_DNS = [external_dns("newer"), external_dns("older")]
 OPENAPI = Minor(HERE.parent / "openapi", ["validate"], subject="github.com/getkin/kin-openapi")
+HELM = Minor(HERE / "helm", ["helm"], subject="helm.sh/helm/v4")
+
+
+def monitoring_crds():
+    """The folder with the definitions of the Prometheus operator, out of its module."""
+    result = subprocess.run([toolchain.go_for(NEEDED), "mod", "download", "-json"],
+                            cwd=HERE / "monitoring", env=toolchain.environment(), text=True,
+                            capture_output=True, check=True)
+    return pathlib.Path(json.loads(result.stdout)["Dir"]) / "example" / "prometheus-operator-crd"
 
 
 def main():
     prefix = sys.argv[1] if len(sys.argv) > 1 else "build"
-    for minor in (CURRENT, OLDER, *COREDNS, *EXTERNAL_DNS, OPENAPI):
+    for minor in (CURRENT, OLDER, *COREDNS, *EXTERNAL_DNS, OPENAPI, HELM):
         names = minor.missing()
         if names:
             print(f"{prefix}: builds {', '.join(names)} {minor.version} once, some minutes, into "

@@ -65,7 +65,7 @@ def commands():
      'flag --controllers: "dnsrecrod": no such controller; did you mean dnsrecord?'),
     (("manifests",),
      "say what to print: --all, --crd, --rbac, --roles, --deployment, --service, --webhook, "
-     "--alerts"),
+     "--alerts, --pod-monitor, --network-policy"),
     (("manifests", "--rbac", "--namespaces", "Shop"),
      'flag --namespaces: "Shop": a name has at most 63 of a-z, 0-9 and -'),
     (("manifests", "--rbac", "--controllers", "dnsclas"),
@@ -74,8 +74,6 @@ def commands():
      'flag --webhook-url: "http://127.0.0.1:9443": an API server calls https URLs only'),
     (("manifests", "--webhook", "--admission=false"),
      "--admission=false leaves nothing of --webhook to print: drop one of them"),
-    (("manifests", "--alerts"),
-     "these controllers have no alerts: there is nothing to print"),
     (("run", "--namespaces", "shop"),
      "--namespaces belongs to a cluster, and objects live in a folder here: leave it out, or give "
      "--store cluster"),
@@ -338,20 +336,23 @@ def alert_rules():
 
 
 def test_alerts_are_printed_when_they_are_asked_for():
-    assert {rule["alert"]: (rule["expr"], rule.get("for")) for rule in alert_rules()} == {
+    found = {rule["alert"]: (rule["expr"], rule.get("for")) for rule in alert_rules()}
+    assert list(found)[:5] == ["SignpostNotReady", "SignpostWithoutLeader", "SignpostWatchDead",
+                               "SignpostGuardHolds", "SignpostBackendFailing"]
+    assert dict(list(found.items())[5:]) == {
         "CoreDNSReloadFailed": ("increase(coredns_reload_failed_total[15m]) > 0", None),
         "SignpostCorefileNotConverged": (
             'max without (instance, pod) (signpost_corefile_converged{status="False"}) > 0',
             "10m")}
-    assert "PrometheusRule" not in [kind for kind, _, _ in names("--all", "--controllers",
-                                                                 "clusterdns")]
+    assert not {"PrometheusRule", "PodMonitor", "NetworkPolicy"} & {
+        kind for kind, _, _ in names("--all", "--controllers", "clusterdns")}
 
 
 def test_alerts_are_about_metrics_that_there_are():
     page = (ROOT / "docs" / "reference" / "metrics.md").read_text()
     known = {*re.findall(r"^\| `(\w+)` \|", page, re.M), "coredns_reload_failed_total"}
     for rule in alert_rules():
-        assert set(re.findall(r"\b\w+_\w+\b", rule["expr"])) <= known
+        assert set(re.findall(r"\b[a-z]+_\w+\b", rule["expr"])) <= known
         assert rule["annotations"]["summary"] and rule["annotations"]["description"]
 
 

@@ -1,0 +1,129 @@
+"""Objects that `signpost manifests` prints only when they are asked for, and who reads them."""
+
+import base64
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+import build
+from harness import LOOPBACK, run, wait_until
+from operators import Operator
+from test_metrics_secure import bearer, scrape
+
+PROMTOOL = shutil.which("promtool") or "/usr/bin/promtool"
+EVERY = "clusterdns,dnsclass,dnsrecord,ingress,intent,zone"
+
+
+def printed(*words):
+    status, text, errors = run("manifests", *words)
+    assert status == 0, errors
+    return text
+
+
+def by_kind(text):
+    return {item["kind"]: item for item in yaml.safe_load_all(text)}
+
+
+@pytest.fixture(scope="module")
+def monitored(cluster):
+    """The cluster with the definitions of the Prometheus operator."""
+    files = [word for kind in ("podmonitors", "prometheusrules")
+             for word in ("-f", build.monitoring_crds() / f"monitoring.coreos.com_{kind}.yaml")]
+    assert cluster.kubectl("apply", "--server-side", *files)[0] == 0
+    for kind in ("podmonitors", "prometheusrules"):
+        cluster.wait_established(f"{kind}.monitoring.coreos.com")
+    yield cluster
+    assert cluster.kubectl("delete", *files)[0] == 0
+
+
+@pytest.mark.parametrize("words", [("--metrics-secure",), ("--controllers", EVERY)])
+def test_a_server_takes_each_of_them(monitored, namespace, words):
+    text = printed("--alerts", "--pod-monitor", "--network-policy", "-n", namespace, *words)
+    code, _, errors = monitored.kubectl("apply", "--server-side", "--validate=strict",
+                                        "--dry-run=server", "-f", "-", stdin=text)
+    assert (code, errors) == (0, "")
+    assert {"PrometheusRule", "PodMonitor", "NetworkPolicy"} <= by_kind(text).keys()
+
+
+def test_the_policy_lets_in_what_goes_to_the_ports_of_the_container():
+    words = ("--controllers", "zone,intent", "--primary-listen", "[::]:5399")
+    found = by_kind(printed("--deployment", "--network-policy", *words))
+    ports = found["Deployment"]["spec"]["template"]["spec"]["containers"][0]["ports"]
+    spec = found["NetworkPolicy"]["spec"]
+    assert spec["policyTypes"] == ["Ingress"]
+    assert spec["ingress"] == [{"ports": [{"port": port["name"], "protocol": port["protocol"]}
+                                          for port in ports]}]
+    assert {port["name"] for port in ports} == {"metrics", "probes", "webhook", "intent", "zones",
+                                                "zones-tcp"}
+
+
+def test_the_token_of_the_monitor_reads_secured_metrics(monitored, namespace, programs):
+    text = printed("--pod-monitor", "--metrics-secure", "-n", namespace)
+    made = by_kind(text)
+    code, _, errors = monitored.kubectl("apply", "--server-side", "-f", "-", stdin=text)
+    assert code == 0, errors
+    endpoint = made["PodMonitor"]["spec"]["podMetricsEndpoints"][0]
+    asked = endpoint["authorization"]["credentials"]
+    secret = monitored.api.wait("Secret", asked["name"], namespace,
+                                lambda found: asked["key"] in found.get("data", {}))
+    token = base64.b64decode(secret["data"][asked["key"]]).decode()
+    account = monitored.operator(namespace, "--metrics-secure")
+    replica = Operator(programs, monitored, namespace, account=account).start("--metrics-secure")
+    assert endpoint["scheme"] == "https"
+    wait_until(lambda: scrape(replica, bearer(token))[0] == 200, f"the token counts at {LOOPBACK}")
+    for kind in ("ClusterRole", "ClusterRoleBinding"):
+        monitored.api.delete(kind, made[kind]["metadata"]["name"])
+
+
+# ---- alerts --------------------------------------------------------------------------------------
+
+SAMPLES = """rule_files: [rules.yaml]
+evaluation_interval: 1m
+tests:
+- interval: 1m
+  input_series:
+  - {series: 'leader_election_master_status{name="signpost",pod="a"}', values: '1x10 0x20'}
+  - {series: 'leader_election_master_status{name="signpost",pod="b"}', values: '0x30'}
+  - {series: 'signpost_controller_ready{controller="zone",pod="a"}', values: '0x30'}
+  - {series: 'signpost_controller_ready{controller="zone",pod="b"}', values: '1x30'}
+  - {series: 'signpost_watch_last_event_seconds{kind="zones",pod="a"}', values: '0+60x30'}
+  - {series: 'signpost_guard_held{backend="pihole-a",zone=".",pod="a"}', values: '0 12x30'}
+  - {series: 'signpost_backend_requests_total{backend="down",operation="upsert",code="5xx",pod="a"}',
+     values: '0+2x30'}
+  - {series: 'signpost_backend_requests_total{backend="half",operation="upsert",code="5xx",pod="a"}',
+     values: '0+2x30'}
+  - {series: 'signpost_backend_requests_total{backend="half",operation="get",code="2xx",pod="b"}',
+     values: '0+2x30'}
+  alert_rule_test:
+"""
+EXPECTED = {"SignpostWithoutLeader": {"name": "signpost"},
+            "SignpostNotReady": {"controller": "zone", "pod": "a"},
+            "SignpostWatchDead": {"kind": "zones", "pod": "a"},
+            "SignpostGuardHolds": {"backend": "pihole-a", "zone": "."},
+            "SignpostBackendFailing": {"backend": "down"}}
+
+
+def promtool(*words):
+    result = subprocess.run([PROMTOOL, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                            text=True, check=False)
+    assert result.returncode == 0, result.stdout
+
+
+def test_prometheus_takes_the_rules_and_fires_each_alert_of_the_engine(tmp_path):
+    spec = by_kind(printed("--alerts", "--controllers", EVERY))["PrometheusRule"]["spec"]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(spec))
+    promtool("check", "rules", tmp_path / "rules.yaml")
+    rules = {rule["alert"]: rule for group in spec["groups"] for rule in group["rules"]}
+    tests = [{"eval_time": "28m", "alertname": name, "exp_alerts": [{
+        "exp_labels": {**labels, "severity": rules[name]["labels"]["severity"]},
+        "exp_annotations": rules[name]["annotations"]}]} for name, labels in EXPECTED.items()]
+    calm = [{"eval_time": "3m", "alertname": name, "exp_alerts": []} for name in EXPECTED]
+    (tmp_path / "test.yaml").write_text(SAMPLES + "".join(
+        f"  - {line}\n" for line in map(yaml_line, tests + calm)))
+    promtool("test", "rules", tmp_path / "test.yaml")
+
+
+def yaml_line(value):
+    return yaml.safe_dump(value, default_flow_style=True, width=10000).strip()
