@@ -235,6 +235,17 @@ def test_committed_reference_pages_are_current(tmp_path):
             f"{name} is old: run scripts/man and commit docs/reference")
 
 
+def test_committed_chart_and_kustomize_base_are_current(tmp_path):
+    subprocess.run([ROOT / "scripts" / "chart", tmp_path], check=True,
+                   env={**os.environ, "SIGNPOST": SIGNPOST})
+    committed, made = ({path.relative_to(folder): path.read_text()
+                        for path in folder.rglob("*") if path.is_file()}
+                       for folder in (ROOT / "deploy", tmp_path))
+    assert sorted(committed) == sorted(made)
+    for name, text in made.items():
+        assert committed[name] == text, f"{name} is old: run scripts/man and commit deploy"
+
+
 def test_manual_page_has_the_sections_that_people_look_for():
     _, page, _ = run("help", "--man", "status")
     sections = [line[4:] for line in page.splitlines() if line.startswith(".SH ")]
