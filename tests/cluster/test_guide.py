@@ -1,5 +1,5 @@
-"""docs/guide/on-a-cluster.md, zones- and pihole-on-a-cluster.md, done as they say on a real API
-server."""
+"""docs/guide/on-a-cluster.md, zones- and pihole-on-a-cluster.md, installing-chart.md, done as they say
+on a real API server."""
 
 import base64
 import contextlib
@@ -22,6 +22,7 @@ PORTS = (7100, 8080, 8081, 8082, 8083, 9443, 9444)
 ZONES_PAGE = ROOT / "docs" / "guide" / "zones-on-a-cluster.md"
 ZONES_END = "## Away with it"
 KNOTD = shutil.which("knotd", path=f"{os.environ['PATH']}:/usr/sbin")
+CHART_PAGE = ROOT / "docs" / "guide" / "installing-chart.md"
 PIHOLE_PAGE = ROOT / "docs" / "guide" / "pihole-on-a-cluster.md"
 KEY = b"the provider's key, 32 octets ok"
 
@@ -36,7 +37,8 @@ def shell(cluster, tmp_path):
     folder = tmp_path / "empty"
     folder.mkdir()
     made = guide.Shell(folder, {"signpost": SIGNPOST, "knotd": KNOTD,
-                                "kubectl": build.CURRENT.path("kubectl")},
+                                "kubectl": build.CURRENT.path("kubectl"),
+                                "helm": build.HELM.path("helm")},
                        KUBECONFIG=str(cluster.admin_kubeconfig))
     yield made
     made.end()
@@ -59,6 +61,12 @@ def test_the_page_works_as_written(page, cluster):
     client = harness.Client(page.port(7100), KEY)
     assert client.get("A", "home.example", "www").status == 404
     assert cluster.api.get("Namespace", "signpost") is None
+
+
+def test_the_page_on_the_chart_works_as_written(cluster, shell):
+    shutil.copytree(ROOT / "deploy", shell.folder / "deploy")
+    (shell.folder / "overlay").mkdir()
+    guide.Guide(CHART_PAGE, shell, PORTS).follow()
 
 
 def test_the_page_on_pihole_works_as_written(cluster, shell, pihole, programs, tmp_path):
