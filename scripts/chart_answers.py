@@ -64,6 +64,11 @@ TEXTS = {"zones-config": "The zones configuration itself; the Deployment follows
          "pihole-targets": IN_SECRET, "pihole-tls-ca-file": IN_SECRET}
 
 
+def name_of(flag):
+    """Of the value that stands for it."""
+    return re.sub(r"-(\w)", lambda found: found[1].upper(), flag)
+
+
 class Option:
     def __init__(self, flags, words):
         self.flag = re.match(r"--([\w-]+)", flags)[1]
@@ -79,7 +84,7 @@ class Option:
         self.doc = self.doc.removesuffix(repeated)
         self.default = {"flag": default == "true", "list": [],
                         "int": int(default) if default.isdigit() else None}.get(self.type, default)
-        self.name = re.sub(r"-(\w)", lambda found: found[1].upper(), self.flag)
+        self.name = name_of(self.flag)
         self.is_setting = self.flag not in OF_THE_INSTALLATION
         self.value = f"$.Values.{'settings.' if self.is_setting else ''}{self.name}"
         if self.flag in FILES:

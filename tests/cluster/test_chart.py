@@ -43,11 +43,12 @@ class Helm:
         (folder / "example-ca.crt").write_text("")
 
     def run(self, *words, cluster=None):
-        kubeconfig = {"KUBECONFIG": str(cluster.admin_kubeconfig)} if cluster else {}
-        homes = {f"HELM_{name}_HOME": str(self.folder) for name in ("CACHE", "CONFIG", "DATA")}
+        environment = {f"HELM_{name}_HOME": str(self.folder)
+                       for name in ("CACHE", "CONFIG", "DATA")}
+        environment |= {"PATH": os.environ["PATH"], "HOME": str(self.folder)}
+        environment |= {"KUBECONFIG": str(cluster.admin_kubeconfig)} if cluster else {}
         result = subprocess.run([build.HELM.path("helm"), *map(str, words)], text=True,
-                                capture_output=True, check=False,
-                                env={"PATH": os.environ["PATH"], **homes, **kubeconfig})
+                                capture_output=True, check=False, env=environment)
         assert result.returncode == 0, result.stderr
         return result.stdout
 

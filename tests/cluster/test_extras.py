@@ -1,6 +1,7 @@
 """Objects that `signpost manifests` prints only when they are asked for, and who reads them."""
 
 import base64
+import re
 import shutil
 import subprocess
 
@@ -8,7 +9,7 @@ import pytest
 import yaml
 
 import build
-from harness import LOOPBACK, run, wait_until
+from harness import LOOPBACK, fetch, run, wait_until
 from operators import Operator
 from test_metrics_secure import bearer, scrape
 
@@ -123,6 +124,27 @@ def test_prometheus_takes_the_rules_and_fires_each_alert_of_the_engine(tmp_path)
     (tmp_path / "test.yaml").write_text(SAMPLES + "".join(
         f"  - {line}\n" for line in map(yaml_line, tests + calm)))
     promtool("test", "rules", tmp_path / "test.yaml")
+
+
+def test_a_process_that_is_well_shows_each_metric_and_meets_no_condition(cluster, namespace, programs,
+                                                                         pihole):
+    """Kinds of the Gateway API are not there, which is no fault."""
+    words = ("--pihole-url", pihole.url, "--default-target-ip", "192.0.2.80")
+    operator = Operator(programs, cluster, namespace, account=cluster.operator(namespace, *words),
+                        PIHOLE_URL=pihole.url, PIHOLE_API_TOKEN=pihole.password,
+                        DEFAULT_TARGET_IP="192.0.2.80")
+    replica = operator.start()
+    operator.wait_leader()
+    wait_until(lambda: replica.metric("signpost_backend_requests_total", code="2xx"), "it asked")
+    text = fetch(replica.metrics_port, "/metrics")[1]
+    groups = by_kind(printed("--alerts"))["PrometheusRule"]["spec"]["groups"]
+    for name in re.findall(r"\b[a-z]+_\w+\b", "".join(rule["expr"] for rule in groups[0]["rules"])):
+        assert re.search(rf"^{name}[{{ ]", text, re.M), f"no {name}"
+    ready = re.findall(r'^signpost_controller_ready\{controller="(\w+)"\} (\d)$', text, re.M)
+    assert {"zone", "ingress", "httproute"} <= dict(ready).keys()
+    assert {number for _, number in ready} == {"1"}
+    assert replica.metric("leader_election_master_status") == 1
+    assert replica.metric("signpost_guard_held") == 0
 
 
 def yaml_line(value):
