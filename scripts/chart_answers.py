@@ -314,6 +314,8 @@ class Answers:
         for pair in itertools.combinations(self.features, 2):
             if len({self.features[feature][0].partition("=")[0] for feature in pair}) == 2:
                 self.add(self.controllers, pair)
+                if NAMESPACED not in pair:
+                    self.add(self.controllers, [NAMESPACED, *pair])
         self.whole = (1 << len(self.all)) - 1
 
     def condition(self, wanted, among):
@@ -355,8 +357,8 @@ class Answers:
 
         def state_in(names, *features):
             """The same where what is around it comes with namespaced alone."""
-            is_around = state(names) is not None or names == every
-            return state(names, *(() if is_around else (NAMESPACED,)), *features)
+            is_inside = state(names) is None and state(names, NAMESPACED) is not None
+            return state(names, *((NAMESPACED,) if is_inside else ()), *features)
 
         found = {}
         for names in [*self.alone, every]:
@@ -369,7 +371,7 @@ class Answers:
             for feature in self.features:
                 if state_in(names, feature):
                     denied = [other for other in self.features if other != feature
-                              and state(every, feature, other) is False]
+                              and state_in(every, feature, other) is False]
                     found.setdefault((far, (feature,), tuple(denied)), []).append(names)
             if state_in(names) is None:  # only beside others
                 found[3, names, ()] = [names]
