@@ -14,58 +14,122 @@ enum { FILE_OCTETS_MAX = 1 << 20 };
 
 // ---- describing ---------------------------------------------------------------------------------
 
-static void add_option(const struct invocation *invocation, struct value *options,
-                       struct arena *arena, const char *name)
+// An option that settings come of.
+struct recorded_option {
+    const char *name;
+    bool is_file; // it names one, whose content counts
+    bool follows; // also while the process runs
+};
+
+struct recorded_options {
+    struct arena *arena;
+    struct recorded_option *items;
+    size_t count;
+    size_t capacity;
+};
+
+static struct recorded_option *find_recorded(const struct recorded_options *options,
+                                             struct text name)
 {
-    const char *text = option_is_declared(invocation, name) ? option_text(invocation, name) : NULL;
-    if (text)
-        value_set(options, text_of(name), value_make_text(arena, text_of(text)));
+    for (size_t i = 0; i < options->count; i++)
+        if (text_is(name, options->items[i].name))
+            return &options->items[i];
+    return NULL;
 }
 
-static void add_options(const struct invocation *invocation, struct value *options,
-                        struct arena *arena, const struct option_group *group)
+static struct recorded_option *add_recorded(struct recorded_options *options, const char *name)
 {
+    struct recorded_option *known = find_recorded(options, text_of(name));
+    if (known)
+        return known;
+    arena_reserve(options->arena, &options->items, &options->capacity, options->count + 1);
+    options->items[options->count] = (struct recorded_option){.name = name};
+    return &options->items[options->count++];
+}
+
+static void add_of_controller(struct recorded_options *options, const struct controller *controller)
+{
+    for (size_t i = 0; i < controller->setting_count; i++)
+        add_recorded(options, controller->settings[i].name)->is_file =
+            controller->settings[i].type == SETTING_FILE;
+}
+
+static void add_of_subject(struct recorded_options *options, const struct subject *subject)
+{
+    const struct option_group *group = &subject->options[SUBJECT_SETUP];
     for (size_t i = 0; i < group->count; i++)
-        add_option(invocation, options, arena, group->items[i].name);
+        add_recorded(options, group->items[i].name);
+    if (!subject->settings_file)
+        return;
+    struct recorded_option *file = add_recorded(options, subject->settings_file);
+    file->is_file = true;
+    file->follows = subject->follows_settings_file;
+}
+
+static void list_recorded(struct recorded_options *out, struct arena *arena)
+{
+    *out = (struct recorded_options){.arena = arena};
+    add_recorded(out, "controllers");
+    for (size_t i = 0; i < controller_count; i++)
+        add_of_controller(out, controllers[i]);
+    for (size_t i = 0; i < subject_count; i++)
+        add_of_subject(out, subjects[i]);
+}
+
+struct describing {
+    const struct invocation *invocation;
+    struct recorded_options options;
+    struct value *files; // what they said at the start
+};
+
+static const char *text_at(const struct describing *describing, size_t i)
+{
+    const char *name = describing->options.items[i].name;
+    return option_is_declared(describing->invocation, name)
+               ? option_text(describing->invocation, name)
+               : NULL;
 }
 
 // One that can't be read now was read before: what it said then is not known any more.
-static void add_file(const struct invocation *invocation, struct value *files, struct arena *arena,
-                     const char *name)
+static void add_file(struct value *files, struct arena *arena, const char *name, const char *path)
 {
     AUTO_BUFFER content = {0};
-    const char *path = option_is_declared(invocation, name) ? option_text(invocation, name) : NULL;
-    if (path && disk_read(&content, path, FILE_OCTETS_MAX, NULL))
+    if (disk_read(&content, path, FILE_OCTETS_MAX, NULL))
         value_set(files, text_of(name),
                   value_make_text(arena, (struct text){arena_copy(arena, content.at, content.len),
                                                        content.len}));
 }
 
-static void add_files(const struct invocation *invocation, struct value *files, struct arena *arena)
+static struct describing *begin_describing(const struct invocation *invocation)
 {
-    for (size_t i = 0; i < subject_count; i++) {
-        const char *const *name = subjects[i]->settings_files;
-        for (; name && *name; name++)
-            add_file(invocation, files, arena, *name);
+    struct arena *arena = invocation->arena;
+    struct describing *describing = arena_new_array(arena, struct describing, 1);
+    describing->invocation = invocation;
+    describing->files = value_make(arena, VALUE_MAP);
+    list_recorded(&describing->options, arena);
+    for (size_t i = 0; i < describing->options.count; i++) {
+        const struct recorded_option *option = &describing->options.items[i];
+        if (option->is_file && !option->follows && text_at(describing, i))
+            add_file(describing->files, arena, option->name, text_at(describing, i));
     }
-    for (size_t i = 0; i < controller_count; i++)
-        for (size_t j = 0; j < controllers[i]->setting_count; j++)
-            if (controllers[i]->settings[j].type == SETTING_FILE)
-                add_file(invocation, files, arena, controllers[i]->settings[j].name);
+    return describing;
 }
 
 static struct value *describe(void *context, struct arena *arena)
 {
-    const struct setup *setup = context;
+    const struct describing *describing = context;
     struct value *settings = value_make(arena, VALUE_MAP);
     struct value *options = value_put(arena, settings, "options", value_make(arena, VALUE_MAP));
-    struct value *files = value_put(arena, settings, "files", value_make(arena, VALUE_MAP));
-    struct option_group group = settings_options(arena);
-    add_option(setup->invocation, options, arena, "controllers");
-    add_options(setup->invocation, options, arena, &group);
-    for (size_t i = 0; i < subject_count; i++)
-        add_options(setup->invocation, options, arena, &subjects[i]->options[SUBJECT_SETUP]);
-    add_files(setup->invocation, files, arena);
+    struct value *files = value_copy(arena, describing->files);
+    value_set(settings, TEXT("files"), files);
+    for (size_t i = 0; i < describing->options.count; i++) {
+        const struct recorded_option *option = &describing->options.items[i];
+        const char *text = text_at(describing, i);
+        if (text)
+            value_set(options, text_of(option->name), value_make_text(arena, text_of(text)));
+        if (text && option->follows)
+            add_file(files, arena, option->name, text);
+    }
     return settings;
 }
 
@@ -84,7 +148,7 @@ bool recording_open(struct setup *setup, const struct world *world, struct log *
                                              .now_ms = loop_unix_ms(world->loop),
                                              .cache = store->cache,
                                              .describe = describe,
-                                             .context = setup};
+                                             .context = begin_describing(setup->invocation)};
     *out = recorder_new(&options, err);
     if (!*out)
         return option_blame(setup->invocation, "record", folder, err);
@@ -126,15 +190,34 @@ static const char *temporary_path(struct arena *arena, struct text name)
                         folder && *folder ? folder : "/tmp", drawn, TEXT_ARGS(name));
 }
 
-// The files of the recording, for as long as the settings are being read.
-static bool put_files(struct words *words, struct words *paths, const struct value *files,
+// Its content comes out of the recording alone, never out of a file of that name here. It is there
+// for as long as the settings are being read.
+static bool add_recorded_file(struct words *words, struct words *paths, struct text name,
+                              struct text content, struct error *err)
+{
+    const char *path = temporary_path(words->arena, name);
+    if (!content.at)
+        return error_set(err, FAULT_SPEC, "", "the file of --%.*s is not in it", TEXT_ARGS(name));
+    add_word(words, name, text_of(path));
+    add_word(paths, TEXT(""), text_of(path));
+    return disk_replace(disk_system(), path, content, 0600, false, err);
+}
+
+static bool add_words(struct words *words, struct words *paths, const struct value *described,
                       struct error *err)
 {
-    value_each (file, files) {
-        const char *path = temporary_path(words->arena, file->key);
-        add_word(words, file->key, text_of(path));
-        add_word(paths, TEXT(""), text_of(path));
-        if (!disk_replace(disk_system(), path, value_text(file), 0600, false, err))
+    struct recorded_options options;
+    list_recorded(&options, words->arena);
+    value_each (item, value_find(described, "options")) {
+        const struct recorded_option *option = find_recorded(&options, item->key);
+        if (!option)
+            return error_set(err, FAULT_SPEC, "", "this program has no setting --%.*s",
+                             TEXT_ARGS(item->key));
+        if (!option->is_file)
+            add_word(words, item->key, value_text(item));
+        else if (!add_recorded_file(
+                     words, paths, item->key,
+                     value_text(value_find_text(value_find(described, "files"), item->key)), err))
             return false;
     }
     return true;
@@ -160,11 +243,7 @@ struct recorded_settings *recorded_settings_new(const struct value *described, s
     settings->arena = arena_new();
     struct words words = {.arena = settings->arena};
     struct words paths = {.arena = settings->arena};
-    const struct value *files = value_find(described, "files");
-    value_each (option, value_find(described, "options"))
-        if (!value_find_text(files, option->key))
-            add_word(&words, option->key, value_text(option));
-    bool is_good = put_files(&words, &paths, files, err) && resolve(settings, &words, err);
+    bool is_good = add_words(&words, &paths, described, err) && resolve(settings, &words, err);
     remove_files(&paths);
     if (is_good)
         return settings;

@@ -4,7 +4,7 @@
 #include "engine/recorder.h"
 
 // The settings of controllers in a recording: the options that they came of, and the files that
-// those name, as far as subjects say that no secret stands in one (subject.settings_files).
+// those name, as far as subjects say that no secret stands in one (subject.settings_file).
 
 // `signpost run --record FOLDER`. *out NULL: it was not given.
 bool recording_open(struct setup *setup, const struct world *world, struct log *log,

@@ -299,6 +299,16 @@ static int report(struct replaying *replaying)
     return replaying->differ || !replaying->count;
 }
 
+// Options come out of the recording alone.
+static void forget_environment(void)
+{
+    const char *folder = getenv("TMPDIR");
+    autofree char *kept = folder ? mem_copy_text(folder) : NULL;
+    clearenv();
+    if (kept)
+        setenv("TMPDIR", kept, 1);
+}
+
 static int replay_run(struct invocation *invocation)
 {
     struct error err;
@@ -312,7 +322,7 @@ static int replay_run(struct invocation *invocation)
         return command_fail(2, "%s", err.text);
     if (!content.len)
         return command_fail(2, "%s: it is empty: that process ended before it began to work", path);
-    clearenv(); // options come out of the recording alone
+    forget_environment();
     if (replay_lines(&replaying, buffer_text(&content), &err))
         code = report(&replaying);
     else
@@ -331,8 +341,9 @@ const struct command replay_command = {
     .doc =
         "Reads a file that `signpost run --record FOLDER` has written, makes each reconciliation "
         "in it again from what it saw then, and holds what comes of it against what came of it "
-        "then. It needs nothing but the file, talks to nobody and writes nothing: a recording "
-        "that somebody sends shows on any machine why a record is as it is, and a changed program "
+        "then. It needs nothing but the file, talks to nobody and leaves nothing behind: a "
+        "recording that somebody sends shows on any machine why a record is as it is, and a "
+        "changed program "
         "shows what it would have done otherwise. Secrets are not in it: digits stand in place of "
         "each.\n\n"
         "Exit code 0: all came out as recorded; 1: some did not, or none is there; 2: the file is "

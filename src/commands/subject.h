@@ -94,9 +94,10 @@ struct subject {
     bool (*load)(const struct invocation *invocation, bool is_check, void *settings,
                  struct error *err);
     void (*unload)(void *settings); // lets go of secrets; also of what was not loaded
-    // Options that name files from which settings are read and in which no secret stands: a
-    // recording has what they say. NULL-terminated.
-    const char *const *settings_files;
+    // The option that names a file from which settings are read and in which no secret stands: a
+    // recording has what it says. NULL: there is none.
+    const char *settings_file;
+    bool follows_settings_file; // a change of it counts at once; false: with the next start
     const struct service *service;
     // Its share of what `signpost manifests` prints. Without a Deployment nothing of it is checked.
     bool (*install)(const struct manifest *manifest, bool has_deployment, struct installation *out,

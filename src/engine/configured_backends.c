@@ -2,8 +2,6 @@
 
 #include "engine/backend_state.h"
 
-#include "engine/recorder.h"
-
 enum { OPEN_MAX = 1000 };
 
 static void open_backend(struct engine *engine, size_t controller, const struct backend_want *want,
@@ -92,7 +90,6 @@ static void wake_openers(struct engine *engine, size_t opener)
 
 void engine_set_backends(struct engine *engine, const char *controller)
 {
-    recorder_add_settings(engine->options.recorder);
     for (size_t i = 0; i < engine->options.controller_count; i++) {
         if (strcmp(engine->controllers[i].controller->name, controller))
             continue;

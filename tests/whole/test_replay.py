@@ -147,6 +147,32 @@ def test_zones_and_their_configuration_travel_along(programs, tmp_path):
     assert "came out as recorded" in out
 
 
+def test_only_what_was_in_use_is_recorded(ingresses_at, new_pihole, tmp_path):
+    """A file of Pi-holes counts from the next start on: what an editor leaves in it is not read."""
+    pihole = new_pihole()
+    targets = tmp_path / "targets.yaml"
+    (tmp_path / "token").write_text(pihole.password)
+    targets.write_text(f"targets: [{{name: upstairs, url: '{pihole.url}', tokenFile: token, "
+                       f"targetIPs: [{TARGET}]}}]\n")
+    zones = tmp_path / "zones.yaml"
+    zones.write_text("groups: [{name: early, servers: []}]\n")
+    site = ingresses_at(pihole, PIHOLE_URL=None, PIHOLE_API_TOKEN=None, DEFAULT_TARGET_IP=None)
+    site.start("--pihole-targets", targets, "--record", tmp_path / "recordings", "--zones-config",
+               zones, "--controllers", "zone,ingress", "--primary-listen",
+               f"127.0.0.1:{harness.free_port()}")
+    targets.write_text(f"targets: [{{name: upstairs, token: {PLANTED}}}]\n")
+    harness.wait_until(lambda: "restart to take it" in site.program.log(), "restart to take it")
+    zones.write_text("groups: [{name: late, servers: []}]\n")
+    harness.wait_until(lambda: "zones configuration is in use" in site.program.log(), "zones configuration is in use")
+    site.add("app", "app.home.lan")
+    site.wait_synced("app", "app.home.lan")
+    site.program.kill()
+    recording = recording_of(tmp_path / "recordings")
+    assert PLANTED not in recording.read_text()
+    code, out, errors = replay_elsewhere(recording, tmp_path / "elsewhere")
+    assert (code, errors) == (0, ""), out
+
+
 # ---- secrets ------------------------------------------------------------------------------------
 
 def test_no_form_of_a_secret_is_recorded(site, tmp_path):
@@ -192,6 +218,21 @@ def test_what_is_no_recording_is_refused(tmp_path):
                         ([newer], "take the one that made it, 9.9"), ([], "give one FILE"),
                         ([tmp_path / "missing"], "No such file or directory")):
         code, out, errors = harness.run("replay", *words)
+        assert (code, out) == (2, "")
+        assert text in errors
+
+
+def test_a_recording_names_no_options_but_settings_and_no_files_of_this_machine(tmp_path):
+    path = tmp_path / "forged.jsonl"
+    zones = tmp_path / "zones.yaml"
+    zones.write_text("groups: [{name: mine, servers: []}]\n")
+    for settings, text in (({"help": "true"}, "no setting --help"),
+                           ({"config": str(zones)}, "no setting --config"),
+                           ({"dir=x": "y"}, "no setting --dir=x"),
+                           ({"zones-config": str(zones)}, "file of --zones-config is not in it")):
+        path.write_text('{"signpost":"1","format":1,"controllers":["dnsrecord"]}\n' +
+                        json.dumps({"settings": {"options": settings}}) + "\n")
+        code, out, errors = harness.run("replay", path)
         assert (code, out) == (2, "")
         assert text in errors
 

@@ -19,8 +19,6 @@ static void unload(void *settings)
     pihole_settings_unload(settings);
 }
 
-static const char *const settings_files[] = {"pihole-targets", NULL};
-
 extern const struct subject pihole_subject;
 const struct subject pihole_subject = {
     .name = "pihole",
@@ -29,7 +27,7 @@ const struct subject pihole_subject = {
     .controller = &ingress_controller,
     .load = load,
     .unload = unload,
-    .settings_files = settings_files,
+    .settings_file = "pihole-targets",
     .service = &pihole_service,
     .install = pihole_install,
     .shows = pihole_view_shows,

@@ -28,8 +28,6 @@ static void judge_all(void *judge)
 static const struct manifest_judge judge = {
     .make = judge_make, .free = judge_free, .put = judge_put, .judge = judge_all};
 
-static const char *const settings_files[] = {"zones-config", NULL};
-
 extern const struct subject zone_subject;
 const struct subject zone_subject = {
     .name = "zone",
@@ -37,7 +35,8 @@ const struct subject zone_subject = {
                 [SUBJECT_PLAN] = {zones_options, ZONES_LOOK_OPTION_COUNT, false},
                 [SUBJECT_INSTALL] = {zone_install_options, ZONE_INSTALL_OPTION_COUNT, false}},
     .controller = &zone_controller,
-    .settings_files = settings_files,
+    .settings_file = "zones-config",
+    .follows_settings_file = true,
     .service = &zone_service,
     .install = zone_install,
     .preview = &zone_preview,
