@@ -176,7 +176,7 @@ def test_only_what_was_in_use_is_recorded(ingresses_at, new_pihole, tmp_path):
 # ---- secrets ------------------------------------------------------------------------------------
 
 def test_no_form_of_a_secret_is_recorded(site, tmp_path):
-    """In a Secret, in a class, and in what kubectl keeps of either."""
+    """In a Secret, in a class, and in what kubectl, k3s and kapp keep of either."""
     made = site("http://127.0.0.1:1", key=PLANTED.encode())
     kept = json.dumps({"data": {"hmac": base64.b64encode(PLANTED.encode()).decode()},
                        "stringData": {"hmac": PLANTED}})
@@ -185,7 +185,10 @@ def test_no_form_of_a_secret_is_recorded(site, tmp_path):
         kind: Secret
         metadata:
           name: more
-          annotations: {{kubectl.kubernetes.io/last-applied-configuration: '{kept}'}}
+          annotations:
+            kubectl.kubernetes.io/last-applied-configuration: '{kept}'
+            objectset.rio.cattle.io/applied: {base64.b64encode(PLANTED.encode()).decode()}
+            kapp.k14s.io/original: '{kept}'
         stringData: {{hmac: {PLANTED}}}
         """)
     made.write("classes.yaml", class_text("second", server="http://127.0.0.1:1", secret="more"),

@@ -199,7 +199,16 @@ bool update_record_find_claim(struct arena *arena, const struct value *object,
     return out->value.len;
 }
 
-// Such a secret is looked for in every element of oneOf, taken or not.
+static bool env_has_secret(const struct value *pair)
+{
+    struct text name = value_text_at(pair, "name");
+    struct text value = value_text_at(pair, "value");
+    return value.len &&
+           (!external_dns_may_be_shown(name) || update_record_env_has_secret(name, value));
+}
+
+// What is refused as a secret is one all the same. It is looked for in every element of oneOf,
+// taken or not.
 bool update_record_has_secret(const struct value *object)
 {
     const char *name = external_dns_parameters[PARAMETER_RFC2136_TSIG_SECRET].name;
@@ -208,7 +217,11 @@ bool update_record_has_secret(const struct value *object)
         if (value_find(element, name))
             return true;
     value_each (pair, value_list_at(object, "spec.env"))
-        if (update_record_env_has_secret(value_text_at(pair, "name"), value_text_at(pair, "value")))
+        if (env_has_secret(pair))
+            return true;
+    value_each (pair, value_list_at(object, "spec.extraArgs"))
+        if (external_dns_is_secret_flag(value_text_at(pair, "name")) &&
+            value_text_at(pair, "value").len)
             return true;
     return value_find(parameters, name);
 }

@@ -350,6 +350,26 @@ static void no_secret_stands_in_a_finding(void **state)
     assert_false(dnsupdaterecord_kind.has_secret(record_with("rfc2136", NULL, NULL, NULL)));
 }
 
+static void what_must_come_out_of_a_secret_is_known_as_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more;
+        bool has_secret;
+    } rows[] = {
+        {"'env':[{'name':'AWS_SECRET_ACCESS_KEY','value':'a'}]", true},
+        {"'env':[{'name':'AZURE_CLIENT_SECRET','value':'of another provider'}]", true},
+        {"'env':[{'name':'CF_API_TOKEN','value':'of one that nobody knows'}]", true},
+        {"'env':[{'name':'CF_API_TOKEN','value':''},{'name':'AWS_REGION','value':'a'}]", false},
+        {"'extraArgs':[{'name':'pihole-password','value':'a'}]", true},
+        {"'extraArgs':[{'name':'create-ptr','value':'a'}]", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        assert_int_equal(
+            dnsupdaterecord_kind.has_secret(record_with("aws", NULL, NULL, rows[i].more)),
+            rows[i].has_secret);
+}
+
 static void a_password_in_the_urls_of_etcd_is_refused_and_never_shown(void **state)
 {
     (void)state;
@@ -648,6 +668,7 @@ int main(void)
         UNIT(secret_refs_have_names_of_secrets_and_of_keys),
         UNIT(flags_that_end_external_dns_are_refused),
         UNIT(no_secret_stands_in_a_finding),
+        UNIT(what_must_come_out_of_a_secret_is_known_as_one),
         UNIT(a_password_in_the_urls_of_etcd_is_refused_and_never_shown),
         UNIT(a_value_behind_a_name_is_not_shown),
         UNIT(one_of_takes_the_element_of_the_provider),
