@@ -41,21 +41,27 @@ static void put_pointer(char *at, const void *pointer)
     memcpy(at, &pointer, sizeof pointer);
 }
 
-// Two members that one number counts are of the same length.
+static bool fail(const struct reading *in, struct error *err)
+{
+    return error_set(err, FAULT_SPEC, "", "%s: a %s is not expected there", in->member->name,
+                     value_type_name(in->value->type));
+}
+
+// Two members that one number counts are of the same length. None was written of an empty one: it
+// would pass for as long as the other.
 static bool put_count(const struct reading *in, size_t count, struct error *err)
 {
     size_t before;
+    if (in->value->type != VALUE_LIST)
+        return fail(in, err);
+    if (!count)
+        return error_set(err, FAULT_SPEC, "", "%s: an empty list is not expected there",
+                         in->member->name);
     memcpy(&before, in->count_at, sizeof before);
     memcpy(in->count_at, &count, sizeof count);
     return !before || before == count ||
            error_set(err, FAULT_SPEC, "", "%s: %zu are expected there, not %zu", in->member->name,
                      before, count);
-}
-
-static bool fail(const struct reading *in, struct error *err)
-{
-    return error_set(err, FAULT_SPEC, "", "%s: a %s is not expected there", in->member->name,
-                     value_type_name(in->value->type));
 }
 
 // ---- numbers ------------------------------------------------------------------------------------

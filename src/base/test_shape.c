@@ -213,10 +213,20 @@ static void members_that_one_number_counts_are_of_one_length(void **state)
     CLEANUP(arena) struct arena *arena = arena_new();
     struct pair pair;
     struct error err = {0};
-    const struct value *tree = value_read_json(
-        arena, TEXT("{\"names\":[\"a\",\"b\"],\"points\":[{}]}"), &value_manifest_limits, NULL);
-    assert_false(shape_read(NULL, arena, &pair_shape, tree, &pair, &err));
-    assert_string_equal(err.text, "points: 2 are expected there, not 1");
+    static const struct {
+        const char *json;
+        const char *text;
+    } rows[] = {
+        {"{\"names\":[\"a\",\"b\"],\"points\":[{}]}", "points: 2 are expected there, not 1"},
+        {"{\"names\":[],\"points\":[{}]}", "names: an empty list is not expected there"},
+        {"{\"names\":5,\"points\":[{}]}", "names: a number is not expected there"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct value *tree =
+            value_read_json(arena, text_of(rows[i].json), &value_manifest_limits, NULL);
+        assert_false(shape_read(NULL, arena, &pair_shape, tree, &pair, &err));
+        assert_string_equal(err.text, rows[i].text);
+    }
 }
 
 static void a_member_that_is_needed_and_missing_is_told(void **state)
