@@ -84,14 +84,17 @@ static void mask_fields(struct recording *recording, struct arena *arena, const 
     }
 }
 
-// What kubectl wrote last stands there once more, secrets and all; a server keeps who set which
+// What was applied last stands there once more, secrets and all; a server keeps who set which
 // field.
 static void drop_copies(struct value *tree)
 {
+    static const char *const names[] = {"kubectl.kubernetes.io/last-applied-configuration",
+                                        "objectset.rio.cattle.io/applied", // k3s
+                                        "kapp.k14s.io/original"};
     struct value *metadata = value_find(tree, "metadata");
     struct value *annotations = value_find(metadata, "annotations");
-    if (annotations)
-        value_remove(annotations, "kubectl.kubernetes.io/last-applied-configuration");
+    for (size_t i = 0; annotations && i < COUNT_OF(names); i++)
+        value_remove(annotations, names[i]);
     if (metadata)
         value_remove(metadata, "managedFields");
 }
