@@ -190,18 +190,33 @@ static bool take_settings(struct replay *replay, const struct value *line, struc
 
 // ---- objects ------------------------------------------------------------------------------------
 
+// No store takes longer ones.
+static bool has_good_names(const struct value *tree)
+{
+    static const char *const names[] = {"namespace", "name", "resourceVersion"};
+    const struct value *metadata = value_find(tree, "metadata");
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (value_text_at(metadata, names[i]).len > UINT8_MAX)
+            return false;
+    return true;
+}
+
 static struct object *make_object(const struct replay *replay, const struct value *line,
                                   struct error *err)
 {
     struct text finalizer = value_text_at(line, "finalizer");
     struct text name = value_text_at(line, "kind");
+    const struct value *tree = value_find(line, "tree");
     const struct kind *kind =
         replay->calls.find_kind(replay->calls.context, value_text_at(line, "group"), name);
-    if (kind)
+    if (kind && has_good_names(tree))
         return object_new(
             kind, finalizer.at ? arena_copy(replay->arena, finalizer.at, finalizer.len) : NULL,
-            value_find(line, "tree"));
-    error_set(err, FAULT_SPEC, "", "this program has no kind \"%.*s\"", TEXT_ARGS(name));
+            tree);
+    if (kind)
+        error_set(err, FAULT_SPEC, "", "the object's name is too long");
+    else
+        error_set(err, FAULT_SPEC, "", "this program has no kind \"%.*s\"", TEXT_ARGS(name));
     return NULL;
 }
 
@@ -209,9 +224,10 @@ static struct object *make_graft(struct replay *replay, const struct value *line
 {
     const struct object *metadata = find_object(replay, value_int_at(line, "metadata", 0));
     const struct object *bodies = find_object(replay, value_int_at(line, "bodies", 0));
-    if (metadata && bodies)
+    if (metadata && bodies && metadata->kind == bodies->kind)
         return object_graft(metadata, bodies);
-    error_set(err, FAULT_SPEC, "", "it is made of objects that no line before has");
+    error_set(err, FAULT_SPEC, "",
+              "it is made of objects that no line before has, or of two kinds");
     return NULL;
 }
 

@@ -240,6 +240,22 @@ def test_a_recording_names_no_options_but_settings_and_no_files_of_this_machine(
         assert text in errors
 
 
+def test_objects_that_no_store_has_are_refused(tmp_path):
+    path = tmp_path / "forged.jsonl"
+    classes = {"kind": "DNSClass", "group": "dns.homelab.mortenolsen.pro"}
+    short = {"metadata": {"name": "a"}}
+    for objects, text in (([classes | {"tree": {"metadata": {"name": 256 * "a"}}}], "too long"),
+                          ([classes | {"tree": short}, {"kind": "Zone", "group": "kubi.zone",
+                                                        "tree": short},
+                            {"metadata": 1, "bodies": 2}], "of two kinds")):
+        lines = [{"signpost": "1", "format": 1, "controllers": ["dnsclass"]}, {"settings": {}}]
+        lines += [{"object": i + 1} | line for i, line in enumerate(objects)]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        code, out, errors = harness.run("replay", path)
+        assert (code, out) == (2, "")
+        assert text in errors
+
+
 def test_lines_that_are_missing_are_told(recorded, tmp_path):
     lines = recorded.read_text().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if line.startswith('{"object"'))
