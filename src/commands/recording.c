@@ -261,14 +261,36 @@ void recorded_settings_free(struct recorded_settings *settings)
     free(settings);
 }
 
-bool recorded_settings_find(const struct recorded_settings *settings,
-                            const struct controller *controller, const void **out)
+// The first one with that model, and the one whose backends it has, have the settings.
+static bool lives_on(const struct controller *controller, const struct controller *other)
 {
-    for (size_t i = 0; i < settings->setup.controller_count; i++) {
-        if (settings->setup.controllers[i] != controller)
+    return controller_backends_of(controller) == other ||
+           (controller->shared_model && controller->shared_model == other->shared_model);
+}
+
+static bool has_those_before(const struct setup *setup, const struct controller *const *items,
+                             size_t at)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < setup->controller_count; i++) {
+        const struct controller *controller = setup->controllers[i];
+        if (taken <= at && controller == items[taken])
+            taken++;
+        else if (taken <= at && lives_on(items[at], controller))
+            return false;
+    }
+    return taken > at;
+}
+
+bool recorded_settings_find(const struct recorded_settings *settings,
+                            const struct controller *const *items, size_t at, const void **out)
+{
+    const struct setup *setup = &settings->setup;
+    for (size_t i = 0; i < setup->controller_count; i++) {
+        if (setup->controllers[i] != items[at])
             continue;
-        *out = settings->setup.settings[i];
-        return true;
+        *out = setup->settings[i];
+        return has_those_before(setup, items, at);
     }
     return false;
 }

@@ -15,6 +15,7 @@ struct recorded_settings;
 // `described` is borrowed. What stands in the environment of this process counts for nothing.
 struct recorded_settings *recorded_settings_new(const struct value *described, struct error *err);
 void recorded_settings_free(struct recorded_settings *settings);
-// The settings of that controller; false: they have none for it.
+// The settings of the controller at that place of those that ran. False: they have none for it, or
+// without others before it, on whose settings it lives.
 bool recorded_settings_find(const struct recorded_settings *settings,
-                            const struct controller *controller, const void **out);
+                            const struct controller *const *items, size_t at, const void **out);

@@ -257,7 +257,7 @@ static bool settle(void *context, const struct value *described,
         return error_prefix(err, "settings: ");
     replaying->settings[replaying->setting_count++] = settings;
     for (size_t i = 0; i < count; i++)
-        if (!recorded_settings_find(settings, items[i], &out[i]))
+        if (!recorded_settings_find(settings, items, i, &out[i]))
             return error_set(err, FAULT_SPEC, "", "controller %s does not run with these settings",
                              items[i]->name);
     return true;

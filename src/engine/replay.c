@@ -190,15 +190,24 @@ static bool take_settings(struct replay *replay, const struct value *line, struc
 
 // ---- objects ------------------------------------------------------------------------------------
 
-// No store takes longer ones.
-static bool has_good_names(const struct value *tree)
+static bool is_map(const struct value *tree, const char *name)
 {
+    const struct value *part = value_find(tree, name);
+    return !part || part->type == VALUE_MAP;
+}
+
+// No store has others.
+static bool is_good_tree(const struct value *tree)
+{
+    static const char *const maps[] = {"metadata", "spec", "status"};
     static const char *const names[] = {"namespace", "name", "resourceVersion"};
     const struct value *metadata = value_find(tree, "metadata");
+    bool is_good = is_map(metadata, "annotations") && is_map(metadata, "labels");
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        is_good &= is_map(tree, maps[i]);
     for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (value_text_at(metadata, names[i]).len > UINT8_MAX)
-            return false;
-    return true;
+        is_good &= value_text_at(metadata, names[i]).len <= UINT8_MAX;
+    return is_good;
 }
 
 static struct object *make_object(const struct replay *replay, const struct value *line,
@@ -209,12 +218,12 @@ static struct object *make_object(const struct replay *replay, const struct valu
     const struct value *tree = value_find(line, "tree");
     const struct kind *kind =
         replay->calls.find_kind(replay->calls.context, value_text_at(line, "group"), name);
-    if (kind && has_good_names(tree))
+    if (kind && is_good_tree(tree))
         return object_new(
             kind, finalizer.at ? arena_copy(replay->arena, finalizer.at, finalizer.len) : NULL,
             tree);
     if (kind)
-        error_set(err, FAULT_SPEC, "", "the object's name is too long");
+        error_set(err, FAULT_SPEC, "", "no store has such an object");
     else
         error_set(err, FAULT_SPEC, "", "this program has no kind \"%.*s\"", TEXT_ARGS(name));
     return NULL;

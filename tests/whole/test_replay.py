@@ -240,11 +240,23 @@ def test_a_recording_names_no_options_but_settings_and_no_files_of_this_machine(
         assert text in errors
 
 
+def test_controllers_stand_as_run_has_them(tmp_path):
+    """One that lives on what another one has would take settings of its own for those."""
+    path = tmp_path / "forged.jsonl"
+    for names in (["record"], ["record", "zone"], ["zone", "zone"], ["dnsclass", "ingress"]):
+        path.write_text(json.dumps({"signpost": "1", "format": 1, "controllers": names}) +
+                        '\n{"settings":{"options":{"controllers":"dnsclass,dnsrecord,zone"}}}\n')
+        code, out, errors = harness.run("replay", path)
+        assert (code, out) == (2, "")
+        assert "does not run with these settings" in errors
+
+
 def test_objects_that_no_store_has_are_refused(tmp_path):
     path = tmp_path / "forged.jsonl"
     classes = {"kind": "DNSClass", "group": "dns.homelab.mortenolsen.pro"}
     short = {"metadata": {"name": "a"}}
-    for objects, text in (([classes | {"tree": {"metadata": {"name": 256 * "a"}}}], "too long"),
+    for objects, text in (([classes | {"tree": {"metadata": {"name": 256 * "a"}}}], "no store has"),
+                          ([classes | {"tree": short | {"spec": 5}}], "no store has"),
                           ([classes | {"tree": short}, {"kind": "Zone", "group": "kubi.zone",
                                                         "tree": short},
                             {"metadata": 1, "bodies": 2}], "of two kinds")):

@@ -343,6 +343,8 @@ static void decide_object(struct reconcile *reconcile, bool is_going)
     if (is_going)
         return; // nothing is a fragment's to take away
     collect_objects(reconcile);
+    if (!reconcile->object_count)
+        return; // a recording that somebody has forged
     if (reconcile->is_main)
         decide_main(reconcile);
     else
