@@ -138,12 +138,21 @@ static void forget_objects(struct recorder *recorder)
             forget_object(recorder, id);
 }
 
+static void forget_zones(struct recorder *recorder)
+{
+    while (recorder->zone_count)
+        zone_unref(recorder->zones[--recorder->zone_count]);
+}
+
 // When the recording has ended nobody needs them any more.
 static bool may_add(struct recorder *recorder)
 {
-    if (!recorder->file)
+    if (recorder->file)
+        return true;
+    if (slots_taken(&recorder->object_slots))
         forget_objects(recorder);
-    return recorder->file;
+    forget_zones(recorder);
+    return false;
 }
 
 static void on_made(void *context, const struct object *object, const char *finalizer,
@@ -325,8 +334,7 @@ void recorder_free(struct recorder *recorder)
         return;
     cache_observe(recorder->options.cache, NULL);
     forget_objects(recorder);
-    for (size_t i = 0; i < recorder->zone_count; i++)
-        zone_unref(recorder->zones[i]);
+    forget_zones(recorder);
     table_done(&recorder->by_object);
     slots_done(&recorder->object_slots);
     recording_done(&recorder->recording);

@@ -11,6 +11,7 @@ enum { CONTROLLERS_MAX = 64 };
 struct replayed_model {
     const struct shared_model *shared_model; // NULL: the controller has none, or another one's
     void *state;
+    bool is_unsettled; // it has heard of objects since it settled
 };
 
 struct numbered {
@@ -161,8 +162,8 @@ static void make_models(struct replay *replay)
         const struct shared_model *shared_model = replay->controllers[i]->shared_model;
         if (!shared_model || place_of_model(replay, i) != i)
             continue;
-        replay->models[i] =
-            (struct replayed_model){shared_model, shared_model->make(replay->settings[i])};
+        replay->models[i] = (struct replayed_model){
+            .shared_model = shared_model, .state = shared_model->make(replay->settings[i])};
     }
 }
 
@@ -329,7 +330,7 @@ static bool has_kind(const struct shared_model *shared_model, const struct kind 
     return *at;
 }
 
-static bool take_of_object(struct replay *replay, const struct replayed_model *model,
+static bool take_of_object(struct replay *replay, struct replayed_model *model,
                            const struct value *line, struct error *err)
 {
     static const char *const names[] = {"put", "remove", "published", "of"};
@@ -346,6 +347,7 @@ static bool take_of_object(struct replay *replay, const struct replayed_model *m
     if ((at == 2 && !model->shared_model->published) ||
         (at == 3 && !model->shared_model->servers_reported))
         return error_set(err, FAULT_SPEC, "", "the model hears of no zones");
+    model->is_unsettled |= at < 2;
     if (at == 0)
         model->shared_model->put(model->state, object);
     else if (at == 1)
@@ -363,13 +365,15 @@ static bool take_model(struct replay *replay, const struct value *line, struct e
     int64_t at = value_int_at(line, "model", -1);
     if (at < 0 || (size_t)at >= replay->controller_count || !replay->models[at].state)
         return error_set(err, FAULT_SPEC, "", "there is no model %lld", (long long)at);
-    const struct replayed_model *model = &replay->models[at];
-    if (value_find(line, "renewed"))
+    struct replayed_model *model = &replay->models[at];
+    if (value_find(line, "renewed")) {
         renew(replay, (size_t)at);
-    else if (value_find(line, "settledAt"))
+    } else if (value_find(line, "settledAt")) {
         model->shared_model->settle(model->state, value_int_at(line, "settledAt", 0), &calls);
-    else
+        model->is_unsettled = false;
+    } else {
         return take_of_object(replay, model, line, err);
+    }
     return true;
 }
 
@@ -400,6 +404,8 @@ static bool take_reconciliation(struct replay *replay, const struct value *line,
     int64_t at = value_int_at(line, "controller", -1);
     if (at < 0 || (size_t)at >= replay->controller_count)
         return error_set(err, FAULT_SPEC, "", "there is no controller %lld", (long long)at);
+    if (replay->models[place_of_model(replay, (size_t)at)].is_unsettled)
+        return error_set(err, FAULT_SPEC, "", "its model has not settled: lines are missing");
     const struct controller *controller = replay->controllers[at];
     const struct value *recorded = value_find(line, "decision");
     if (!recording_read_snapshot(&replay->recording, replay->arena, controller,

@@ -278,6 +278,22 @@ def test_lines_that_are_missing_are_told(recorded, tmp_path):
     assert "lines are missing" in errors or "no line before has" in errors
 
 
+def test_a_model_settles_before_it_is_asked(tmp_path):
+    path = tmp_path / "forged.jsonl"
+    tree = {"metadata": {"name": "a", "namespace": "b"},
+            "spec": {"type": "A", "rdata": "192.0.2.1", "domainName": "a", "zoneRef": {"name": "c"}}}
+    lines = [{"signpost": "1", "format": 1, "controllers": ["zone", "record"]},
+             {"settings": {"options": {"controllers": "zone"}}},
+             {"object": 1, "kind": "Record", "group": "kubi.zone", "tree": tree},
+             {"model": 0, "put": 1},
+             {"controller": 1, "snapshot": {"namespace": "b", "name": "a", "trace": "t", "subject": 1,
+                                            "inputs": []}}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, out, errors = harness.run("replay", path)
+    assert (code, out) == (2, "")
+    assert "its model has not settled" in errors
+
+
 def test_a_folder_that_cannot_be_made_ends_the_start(site, tmp_path):
     (tmp_path / "file").write_text("")
     made = site("http://127.0.0.1:1")
