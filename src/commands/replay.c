@@ -55,9 +55,9 @@ static void add_shown(struct buffer *out, const struct value *value)
         return;
     }
     value_write_json(&json, value);
-    bool is_long = json.len > VALUE_OCTETS_MAX;
-    buffer_printf(out, "%.*s%s", (int)(is_long ? VALUE_OCTETS_MAX : json.len), json.at,
-                  is_long ? "..." : "");
+    text_clean(out, buffer_text(&json), VALUE_OCTETS_MAX);
+    if (json.len > VALUE_OCTETS_MAX)
+        buffer_add_text(out, "...");
 }
 
 static void add_difference(struct comparison *comparison, const char *path, const struct value *was,
@@ -65,7 +65,9 @@ static void add_difference(struct comparison *comparison, const char *path, cons
 {
     if (!comparison->left || !--comparison->left)
         return;
-    buffer_printf(comparison->out, "  %s: recorded ", path);
+    buffer_add_text(comparison->out, "  ");
+    text_clean(comparison->out, text_of(path), SIZE_MAX);
+    buffer_add_text(comparison->out, ": recorded ");
     add_shown(comparison->out, was);
     buffer_add_text(comparison->out, ", now ");
     add_shown(comparison->out, is);
@@ -140,12 +142,15 @@ static bool is_asked_for(const struct replaying *replaying, const struct replaye
 static void add_head(struct buffer *out, const struct replayed *replayed)
 {
     char when[WHEN_TEXT_MAX];
+    AUTO_BUFFER line = {0};
     when_write_ms(replayed->now_ms, when);
-    buffer_printf(out, "%s %s ", when, replayed->controller->kind->name);
+    buffer_printf(&line, "%s %s ", when, replayed->controller->kind->name);
     if (replayed->namespace_.len)
-        buffer_printf(out, "%.*s/", TEXT_ARGS(replayed->namespace_));
-    buffer_printf(out, "%.*s trace %.*s: %s\n", TEXT_ARGS(replayed->name),
+        buffer_printf(&line, "%.*s/", TEXT_ARGS(replayed->namespace_));
+    buffer_printf(&line, "%.*s trace %.*s: %s", TEXT_ARGS(replayed->name),
                   TEXT_ARGS(replayed->trace), replayed->is_same ? "the same" : "differs");
+    text_clean(out, buffer_text(&line), SIZE_MAX);
+    buffer_add_char(out, '\n');
 }
 
 struct showing {

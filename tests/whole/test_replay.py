@@ -294,6 +294,17 @@ def test_a_model_settles_before_it_is_asked(tmp_path):
     assert "its model has not settled" in errors
 
 
+def test_what_a_terminal_would_obey_is_not_printed(tmp_path):
+    path = tmp_path / "forged.jsonl"
+    lines = [{"signpost": "1", "format": 1, "controllers": ["dnsclass"]}, {"settings": {}},
+             {"controller": 0, "snapshot": {"name": "a\x1b[31m", "trace": "t\x1b[32m", "inputs": [{}]},
+              "decision": {"x\x1b[33m": "\x9b34m"}}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, out, _ = harness.run("replay", "--show", path)
+    assert code == 1 and "a [31m trace" in out and "x [33m: recorded" in out
+    assert "\x1b" not in out and "\x9b" not in out
+
+
 def test_a_folder_that_cannot_be_made_ends_the_start(site, tmp_path):
     (tmp_path / "file").write_text("")
     made = site("http://127.0.0.1:1")
