@@ -5,7 +5,6 @@
 
 #include "base/digest.h"
 #include "base/hash.h"
-#include "base/must.h"
 #include "base/slots.h"
 #include "base/table.h"
 #include "base/when.h"
@@ -48,6 +47,8 @@ struct recorder {
 
 static void end_recording(struct recorder *recorder, const char *why)
 {
+    if (!recorder->file)
+        return;
     log_line(recorder->options.log, LOG_WARN,
              "the recording ends here; what comes after is not recorded: start again to go on",
              LOG_TEXT("recording", recorder->path), LOG_TEXT("error", why), LOG_END);
@@ -203,7 +204,7 @@ static const struct object *masked_of(const struct recorded_object *recorded)
 static const struct object *find_object(void *context, int64_t number)
 {
     const struct recorder *recorder = context;
-    return masked_of(&recorder->objects[recorder->by_number[number]]);
+    return number ? masked_of(&recorder->objects[recorder->by_number[number]]) : NULL;
 }
 
 // Those that a graft is made of come first. It is masked where its bodies are.
@@ -213,7 +214,7 @@ static void write_graft(struct recorder *recorder, uint32_t id, struct buffer *o
     int64_t metadata = number_object(recorder, recorded.metadata);
     int64_t bodies = number_object(recorder, recorded.bodies);
     const struct object *masked = find_object(recorder, bodies);
-    if (masked != recorded.bodies)
+    if (masked && masked != recorded.bodies)
         recorder->objects[id].masked = object_graft(recorded.object, masked);
     buffer_printf(out, ",\"metadata\":%lld,\"bodies\":%lld", (long long)metadata,
                   (long long)bodies);
@@ -245,7 +246,11 @@ static int64_t number_object(void *context, const struct object *object)
 {
     struct recorder *recorder = context;
     uint32_t id = table_find(&recorder->by_object, pointer_hash(object), object);
-    must(id != TABLE_NONE);
+    if (id == TABLE_NONE) {
+        end_recording(recorder,
+                      "an object is not from the cache, which is a mistake of this program");
+        return 0;
+    }
     if (!recorder->objects[id].number)
         write_object_line(recorder, id);
     recorder->recording.has_masked |= recorder->objects[id].masked != NULL;
@@ -456,11 +461,16 @@ static struct value *decide_masked(struct recorder *recorder,
                                    const struct recorder_reconciliation *reconciliation,
                                    const struct value *tree)
 {
+    struct error err;
     struct snapshot snapshot;
     struct decision decision = {0};
     const struct controller *controller = reconciliation->controller;
-    must(recording_read_snapshot(&recorder->recording, recorder->arena, controller,
-                                 reconciliation->snapshot->settings, tree, &snapshot, NULL));
+    if (!recording_read_snapshot(&recorder->recording, recorder->arena, controller,
+                                 reconciliation->snapshot->settings, tree, &snapshot, &err)) {
+        end_recording(recorder, err.text);
+        recording_forget_secrets(&recorder->recording);
+        return value_make(recorder->arena, VALUE_MAP);
+    }
     controller->decide(&snapshot, reconciliation->model, &decision);
     struct value *written =
         recording_write_decision(&recorder->recording, recorder->arena, &decision);
@@ -479,6 +489,10 @@ void recorder_add_reconciliation(struct recorder *recorder,
     recording->has_masked = false;
     struct value *snapshot = recording_write_snapshot(
         recording, recorder->arena, reconciliation->controller, reconciliation->snapshot);
+    if (!is_on(recorder)) {
+        arena_reset(recorder->arena);
+        return;
+    }
     value_put_int(recorder->arena, line, "controller", (int64_t)reconciliation->place);
     value_set(line, TEXT("snapshot"), snapshot);
     value_set(line, TEXT("decision"),
