@@ -99,14 +99,86 @@ static void drop_copies(struct value *tree)
         value_remove(metadata, "managedFields");
 }
 
-// Does one stand where no field is for a secret, so that nobody can say where it begins?
-static bool has_more_secrets(struct arena *arena, const struct kind *kind, const struct value *tree)
+// ---- where no field is for a secret -------------------------------------------------------------
+
+enum { LEAVES_MAX = 2000 }; // each is judged with the whole object
+
+// The texts of a tree, in order, but for names: what a value is depends on the name beside it.
+struct leaves {
+    struct value *items[LEAVES_MAX];
+    size_t count; // LEAVES_MAX: there may be more
+};
+
+static void add_leaves(struct leaves *leaves, struct value *value)
 {
-    if (!kind->has_secret || !kind->has_secret(tree))
+    value_each (item, value)
+        add_leaves(leaves, item);
+    if (value && value->type == VALUE_TEXT && !text_is(value->key, "name") &&
+        leaves->count < LEAVES_MAX)
+        leaves->items[leaves->count++] = value;
+}
+
+static bool stands_among(const struct leaves *leaves, struct text text)
+{
+    for (size_t i = 0; i < leaves->count; i++)
+        if (text_equal(leaves->items[i]->text, text))
+            return true;
+    return false;
+}
+
+// Leaves those texts of the object that make it one with a secret: the others come back one by one,
+// each of which does not. False: no text does, or there are too many.
+static bool find_secrets(const struct kind *kind, struct value *tree, struct leaves *leaves)
+{
+    struct text texts[LEAVES_MAX];
+    struct leaves all = {.count = 0};
+    add_leaves(&all, value_find(tree, "spec"));
+    leaves->count = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        texts[i] = all.items[i]->text;
+        all.items[i]->text = TEXT("");
+    }
+    if (all.count == LEAVES_MAX || kind->has_secret(tree))
         return false;
-    struct value *copy = value_copy(arena, tree);
-    mask_fields(NULL, arena, kind, copy);
-    return kind->has_secret(copy);
+    for (size_t i = 0; i < all.count; i++) {
+        struct text text = all.items[i]->text;
+        all.items[i]->text = texts[i];
+        if (!kind->has_secret(tree))
+            continue;
+        all.items[i]->text = text;
+        leaves->items[leaves->count++] = all.items[i];
+        texts[leaves->count - 1] = texts[i];
+    }
+    for (size_t i = 0; i < leaves->count; i++)
+        leaves->items[i]->text = texts[i];
+    return true;
+}
+
+static void mask_found(struct recording *recording, struct arena *arena, struct value *value,
+                       const struct leaves *secrets)
+{
+    value_each (item, value)
+        mask_found(recording, arena, item, secrets);
+    if (value && value->type == VALUE_TEXT && stands_among(secrets, value->text))
+        value->text = recording_mask(recording, arena, value->text);
+}
+
+static void mask_others(struct recording *recording, struct arena *arena, const struct kind *kind,
+                        const struct value *tree, struct value *copy)
+{
+    struct leaves secrets;
+    if (!kind->has_secret || !kind->has_secret(tree))
+        return;
+    struct value *bare = value_copy(arena, tree);
+    mask_fields(NULL, arena, kind, bare);
+    if (!kind->has_secret(bare))
+        return;
+    if (find_secrets(kind, bare, &secrets)) {
+        mask_found(recording, arena, value_find(copy, "spec"), &secrets);
+        return;
+    }
+    value_remove(copy, "spec");
+    recording->has_masked = true;
 }
 
 struct value *recording_mask_object(struct recording *recording, struct arena *arena,
@@ -115,9 +187,6 @@ struct value *recording_mask_object(struct recording *recording, struct arena *a
     struct value *copy = value_copy(arena, tree);
     drop_copies(copy);
     mask_fields(recording, arena, kind, copy);
-    if (has_more_secrets(arena, kind, tree)) {
-        value_remove(copy, "spec");
-        recording->has_masked = true;
-    }
+    mask_others(recording, arena, kind, tree, copy);
     return copy;
 }
