@@ -343,12 +343,10 @@ static void decide_object(struct reconcile *reconcile, bool is_going)
     if (is_going)
         return; // nothing is a fragment's to take away
     collect_objects(reconcile);
-    if (!reconcile->object_count)
-        return; // a recording that somebody has forged
-    if (reconcile->is_main)
-        decide_main(reconcile);
-    else
+    if (!reconcile->is_main)
         decide_fragment(reconcile);
+    else if (reconcile->object_count) // else somebody has forged a recording
+        decide_main(reconcile);
 }
 
 void clusterdns_decide(const struct snapshot *snapshot, void *model, struct decision *out)
