@@ -61,3 +61,10 @@ def test_no_reason_of_conditions_stands_in_two_tables():
     names = [name for table in TABLES if table.name == "reasons.def"
              for name in ROW.findall(table.read_text())]
     assert sorted(set(names)) == sorted(names)
+
+
+def test_the_troubleshooting_page_has_each_reason_once_and_no_other():
+    reasons = [name for table in TABLES if table.name == "reasons.def"
+               for name in ROW.findall(table.read_text())]
+    page = (ROOT / "docs" / "guide" / "troubleshooting.md").read_text()
+    assert sorted(re.findall(r"^\| `([A-Z][A-Za-z0-9]+)` \|", page, re.M)) == sorted(reasons)
