@@ -348,10 +348,12 @@ static inline bool has_row(const struct value *status, const char *list, struct 
     return false;
 }
 
-// What stands is in the status at every step, so that whoever looks there knows that it is used.
+// What stands is in the status at every step, so that whoever looks there knows that it is used; of
+// names, as many as it can hold.
 static inline void check_memory(const struct object *publication, const struct value *status)
 {
     size_t count;
+    bool is_full = value_count(value_list_at(status, "names")) >= DNSPUBLICATION_NAMES_MAX;
     const struct object **found = list_endpoints_of(publication, &count);
     for (size_t i = 0; i < count; i++) {
         struct dnsendpoint endpoint;
@@ -360,7 +362,7 @@ static inline void check_memory(const struct object *publication, const struct v
                      text_map_find(endpoint.annotations, endpoint.annotation_count,
                                    TEXT(INTENT_RECORD_ANNOTATION))));
         for (size_t at = 0; at < endpoint.count; at++)
-            must(has_row(status, "names", endpoint.endpoints[at].dns_name));
+            must(is_full || has_row(status, "names", endpoint.endpoints[at].dns_name));
     }
 }
 
