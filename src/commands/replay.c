@@ -219,35 +219,6 @@ static void reconciled(void *context, const struct replay *replay, const struct 
 
 // ---- the recording ------------------------------------------------------------------------------
 
-static const struct controller *brought_by(const struct controller *controller, struct text name)
-{
-    const struct dependency *at = NULL;
-    while ((at = dependency_next(controller, BRINGS_CONTROLLER, at)))
-        if (text_is(name, at->controller->name))
-            return at->controller;
-    return NULL;
-}
-
-static const struct controller *find_controller(void *context, struct text name)
-{
-    (void)context;
-    for (size_t i = 0; i < controller_count; i++) {
-        const struct controller *brought = brought_by(controllers[i], name);
-        if (text_is(name, controllers[i]->name) || brought)
-            return brought ? brought : controllers[i];
-    }
-    return NULL;
-}
-
-static const struct kind *find_kind(void *context, struct text group, struct text name)
-{
-    (void)context;
-    for (size_t i = 0; i < kind_count; i++)
-        if (text_is(group, kinds[i]->group) && text_is(name, kinds[i]->name))
-            return kinds[i];
-    return NULL;
-}
-
 // Models may still point into settings of before, so those stay.
 static bool settle(void *context, const struct value *described,
                    const struct controller *const *items, size_t count, const void **out,
@@ -273,8 +244,8 @@ static bool replay_lines(struct replaying *replaying, struct text rest, struct e
     struct text line;
     size_t number = 0;
     CLEANUP(replay)
-    struct replay *replay = replay_new(
-        &(struct replay_calls){find_controller, find_kind, settle, reconciled, replaying});
+    struct replay *replay = replay_new(&(struct replay_options){
+        kinds, kind_count, controllers, controller_count, settle, reconciled, replaying});
     while (text_cut(&rest, '\n', &line)) {
         number++;
         // A process that was killed leaves part of a line at the end.

@@ -20,7 +20,7 @@ struct numbered {
 };
 
 struct replay {
-    struct replay_calls calls;
+    struct replay_options options;
     struct recording recording;
     struct arena *arena; // of one line
     const struct controller *controllers[CONTROLLERS_MAX];
@@ -76,10 +76,10 @@ static int64_t number_zone(void *context, const struct zone *zone, bool *is_new)
 
 // ---- life ---------------------------------------------------------------------------------------
 
-struct replay *replay_new(const struct replay_calls *calls)
+struct replay *replay_new(const struct replay_options *options)
 {
     struct replay *replay = mem_new_of(struct replay);
-    *replay = (struct replay){.calls = *calls, .arena = arena_new()};
+    *replay = (struct replay){.options = *options, .arena = arena_new()};
     replay->recording = (struct recording){.context = replay,
                                            .number_object = number_object,
                                            .number_zone = number_zone,
@@ -110,10 +110,31 @@ void replay_free(struct replay *replay)
 
 // ---- the first lines ----------------------------------------------------------------------------
 
+static const struct controller *find_brought(const struct controller *controller, struct text name)
+{
+    const struct dependency *at = NULL;
+    while ((at = dependency_next(controller, BRINGS_CONTROLLER, at)))
+        if (text_is(name, at->controller->name))
+            return at->controller;
+    return NULL;
+}
+
+static const struct controller *find_controller(const struct replay_options *options,
+                                                struct text name)
+{
+    for (size_t i = 0; i < options->controller_count; i++) {
+        const struct controller *controller = options->controllers[i];
+        if (!text_is(name, controller->name))
+            controller = find_brought(controller, name);
+        if (controller)
+            return controller;
+    }
+    return NULL;
+}
+
 static bool add_controller(struct replay *replay, struct text name, struct error *err)
 {
-    const struct controller *controller =
-        replay->calls.find_controller(replay->calls.context, name);
+    const struct controller *controller = find_controller(&replay->options, name);
     if (!controller)
         return error_set(err, FAULT_SPEC, "", "this program has no controller \"%.*s\"",
                          TEXT_ARGS(name));
@@ -179,8 +200,9 @@ static void share_settings(struct replay *replay)
 // Models that exist have the settings that they were made with until they are renewed.
 static bool take_settings(struct replay *replay, const struct value *line, struct error *err)
 {
-    if (!replay->calls.settle(replay->calls.context, value_find(line, "settings"),
-                              replay->controllers, replay->controller_count, replay->settings, err))
+    const struct replay_options *options = &replay->options;
+    if (!options->settle(options->context, value_find(line, "settings"), replay->controllers,
+                         replay->controller_count, replay->settings, err))
         return false;
     share_settings(replay);
     if (!replay->has_settings)
@@ -211,14 +233,24 @@ static bool is_good_tree(const struct value *tree)
     return is_good;
 }
 
+static const struct kind *find_kind(const struct replay_options *options, struct text group,
+                                    struct text name)
+{
+    for (size_t i = 0; i < options->kind_count; i++) {
+        const struct kind *kind = options->kinds[i];
+        if (text_is(group, kind->group) && text_is(name, kind->name))
+            return kind;
+    }
+    return NULL;
+}
+
 static struct object *make_object(const struct replay *replay, const struct value *line,
                                   struct error *err)
 {
     struct text finalizer = value_text_at(line, "finalizer");
     struct text name = value_text_at(line, "kind");
     const struct value *tree = value_find(line, "tree");
-    const struct kind *kind =
-        replay->calls.find_kind(replay->calls.context, value_text_at(line, "group"), name);
+    const struct kind *kind = find_kind(&replay->options, value_text_at(line, "group"), name);
     if (kind && is_good_tree(tree))
         return object_new(
             kind, finalizer.at ? arena_copy(replay->arena, finalizer.at, finalizer.len) : NULL,
@@ -424,7 +456,7 @@ static bool take_reconciliation(struct replay *replay, const struct value *line,
         .decision = decision,
         .is_same = is_same(recorded, decision),
     };
-    replay->calls.reconciled(replay->calls.context, replay, &replayed);
+    replay->options.reconciled(replay->options.context, replay, &replayed);
     return true;
 }
 

@@ -7,7 +7,7 @@ struct replay;
 // Makes the reconciliations of a recording (engine/recorder.h) again, line by line, and holds each
 // decision against the recorded one. Nothing is read but the lines, and nothing is written.
 //
-//     struct replay *replay = replay_new(&calls);
+//     struct replay *replay = replay_new(&options);
 //     while (next_line(&text) && replay_line(replay, text, &err))
 //         ...
 //     replay_free(replay);
@@ -25,19 +25,21 @@ struct replayed {
     bool is_same;                 // to the octet
 };
 
-struct replay_calls {
-    // By the names in the recording; NULL: this program has none of that name.
-    const struct controller *(*find_controller)(void *context, struct text name);
-    const struct kind *(*find_kind)(void *context, struct text group, struct text name);
+struct replay_options {
+    // What this program has; of the controllers those, too, that they bring.
+    const struct kind *const *kinds;
+    size_t kind_count;
+    const struct controller *const *controllers;
+    size_t controller_count;
     // Makes the settings of all controllers from how they were described; `out` has room for those
-    // of each. What they point to lives until the next call or the end.
+    // of each. What they point to lives until replay_free(): shared models keep it.
     bool (*settle)(void *context, const struct value *described,
                    const struct controller *const *controllers, size_t count, const void **out,
                    struct error *err);
     void (*reconciled)(void *context, const struct replay *replay, const struct replayed *replayed);
     void *context;
 };
-struct replay *replay_new(const struct replay_calls *calls);
+struct replay *replay_new(const struct replay_options *options);
 void replay_free(struct replay *replay); // accepts NULL
 DEFINE_CLEANUP(replay, replay_free)
 // The whole object of that number, as it was; in the arena. NULL: no line before has it.

@@ -8,38 +8,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len);
 
-// All that there are, each with those that it brings.
-struct all {
-    const struct controller *items[64];
-    size_t count;
-};
-
-static void find_all(struct all *all)
+static void name_controllers(struct buffer *out)
 {
     for (size_t i = 0; i < controller_count; i++) {
         const struct dependency *at = NULL;
-        all->items[all->count++] = controllers[i];
+        buffer_printf(out, "%s\"%s\"", i ? "," : "", controllers[i]->name);
         while ((at = dependency_next(controllers[i], BRINGS_CONTROLLER, at)))
-            all->items[all->count++] = at->controller;
+            buffer_printf(out, ",\"%s\"", at->controller->name);
     }
-}
-
-static const struct controller *find_controller(void *context, struct text name)
-{
-    const struct all *all = context;
-    for (size_t i = 0; i < all->count; i++)
-        if (text_is(name, all->items[i]->name))
-            return all->items[i];
-    return NULL;
-}
-
-static const struct kind *find_kind(void *context, struct text group, struct text name)
-{
-    (void)context;
-    for (size_t i = 0; i < kind_count; i++)
-        if (text_is(group, kinds[i]->group) && text_is(name, kinds[i]->name))
-            return kinds[i];
-    return NULL;
 }
 
 // As `signpost run` would have them if nothing were given, as far as a controller says so.
@@ -64,15 +40,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t len)
     struct text line;
     AUTO_BUFFER head = {0};
     struct text rest = {(const char *)at, len};
-    struct all all = {.count = 0};
-    find_all(&all);
     CLEANUP(replay)
-    struct replay *replay =
-        replay_new(&(struct replay_calls){find_controller, find_kind, settle, reconciled, &all});
+    struct replay *replay = replay_new(&(struct replay_options){
+        kinds, kind_count, controllers, controller_count, settle, reconciled, NULL});
     buffer_printf(&head, "{\"signpost\":\"fuzz\",\"format\":%d,\"controllers\":[",
                   RECORDING_FORMAT);
-    for (size_t i = 0; i < all.count; i++)
-        buffer_printf(&head, "%s\"%s\"", i ? "," : "", all.items[i]->name);
+    name_controllers(&head);
     buffer_add_text(&head, "]}");
     bool is_good = replay_line(replay, buffer_text(&head), &err) &&
                    replay_line(replay, TEXT("{\"settings\":{}}"), &err);

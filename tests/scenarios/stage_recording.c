@@ -49,24 +49,6 @@ struct checking {
     size_t differ;
 };
 
-static const struct controller *find_controller(void *context, struct text name)
-{
-    const struct checking *checking = context;
-    for (size_t i = 0; i < checking->stage->controller_count; i++)
-        if (text_is(name, checking->stage->controllers[i]->name))
-            return checking->stage->controllers[i];
-    return NULL;
-}
-
-static const struct kind *find_kind(void *context, struct text group, struct text name)
-{
-    (void)context;
-    for (size_t i = 0; i < kind_count; i++)
-        if (text_is(group, kinds[i]->group) && text_is(name, kinds[i]->name))
-            return kinds[i];
-    return NULL;
-}
-
 static bool settle(void *context, const struct value *described,
                    const struct controller *const *items, size_t count, const void **out,
                    struct error *err)
@@ -106,7 +88,8 @@ static void replay_file(struct checking *checking, const char *path)
     struct text line;
     CLEANUP(replay)
     struct replay *replay = replay_new(
-        &(struct replay_calls){find_controller, find_kind, settle, reconciled, checking});
+        &(struct replay_options){kinds, kind_count, checking->stage->controllers,
+                                 checking->stage->controller_count, settle, reconciled, checking});
     must(disk_read(&content, path, FILE_OCTETS_MAX, &err));
     struct text rest = buffer_text(&content);
     while (text_cut(&rest, '\n', &line)) {
