@@ -10,7 +10,7 @@
 #include "io/disk.h"
 #include "kinds/kinds.h"
 
-enum { DIFFERENCES_MAX = 8, VALUE_OCTETS_MAX = 160, SETTINGS_MAX = 256 };
+enum { DIFFERENCES_MAX = 8, VALUE_OCTETS_MAX = 160 };
 
 static const struct option rows[] = {
     {.name = "object",
@@ -34,8 +34,9 @@ static const struct option rows[] = {
 struct replaying {
     const struct invocation *invocation;
     struct buffer out;
-    struct recorded_settings *settings[SETTINGS_MAX]; // as they were, one after another
+    struct recorded_settings **settings; // as they were, one after another
     size_t setting_count;
+    size_t setting_capacity;
     size_t count; // reconciliations that were asked for
     size_t differ;
 };
@@ -225,12 +226,10 @@ static bool settle(void *context, const struct value *described,
                    struct error *err)
 {
     struct replaying *replaying = context;
-    if (replaying->setting_count == SETTINGS_MAX)
-        return error_set(err, FAULT_SPEC, "", "the settings change more than %d times",
-                         SETTINGS_MAX);
     struct recorded_settings *settings = recorded_settings_new(described, err);
     if (!settings)
         return error_prefix(err, "settings: ");
+    mem_reserve(&replaying->settings, &replaying->setting_capacity, replaying->setting_count + 1);
     replaying->settings[replaying->setting_count++] = settings;
     for (size_t i = 0; i < count; i++)
         if (!recorded_settings_find(settings, items, i, &out[i]))
@@ -305,6 +304,7 @@ static int replay_run(struct invocation *invocation)
         code = command_fail(2, "%s: %s", path, err.text);
     for (size_t i = 0; i < replaying.setting_count; i++)
         recorded_settings_free(replaying.settings[i]);
+    free(replaying.settings);
     buffer_done(&replaying.out);
     return code;
 }
