@@ -378,6 +378,9 @@ def test_a_dry_run_shows_objects_as_the_store_would_hold_them(shop):
 
 def test_commands_read_what_the_api_wrote_into_a_folder(shop):
     assert shop.ask("POST", f"{GROUP}/group/instantiate").status == 202
+    written = lambda: any(name["state"] == "Written" for name in  # noqa: E731
+                          shop.get(f"{GROUP}/group/status").json["status"].get("names", []))
+    shop.site.wait(written, "the DNSEndpoint is written")
     folder = shop.site.folder
     for paths in ([f"{folder}/"], [folder, folder], ["--dir", folder]):
         assert harness.run("check", "--strict", *paths) == (
