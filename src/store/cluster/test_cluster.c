@@ -669,6 +669,23 @@ static void what_lacks_our_labels_and_is_not_ours_stays(void **state)
     assert_string_equal(stored(bench, "c", "metadata.labels"), "");
 }
 
+static void a_dry_run_puts_no_labels_back(void **state)
+{
+    struct bench *bench = *state;
+    bench->labels = "a=b";
+    start(bench);
+    make_unlabelled(bench, "a", OWNER("u1"));
+    store_write_object(
+        bench->store,
+        &(struct store_object_write){.key = key_of(&note_kind, "a"),
+                                     .tree = read_json(bench->arena, labelled(bench, "u1", "ours")),
+                                     .is_dry_run = true},
+        on_reply, bench);
+    pass(bench, SECOND);
+    expect_replies(bench, "Conflict:409 ");
+    assert_string_equal(stored(bench, "a", "metadata.labels"), "");
+}
+
 static void a_child_that_was_made_again_by_others_is_not_dropped(void **state)
 {
     struct bench *bench = *state;
@@ -1369,6 +1386,7 @@ int main(void)
         TEST(a_child_is_not_made_over_what_others_have_made),
         TEST(labels_that_somebody_took_off_a_child_are_put_back),
         TEST(what_lacks_our_labels_and_is_not_ours_stays),
+        TEST(a_dry_run_puts_no_labels_back),
         TEST(a_child_that_was_made_again_by_others_is_not_dropped),
         TEST(a_reply_before_its_event_is_not_told_twice),
         TEST(an_event_before_its_reply_is_told_once),

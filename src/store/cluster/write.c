@@ -130,6 +130,7 @@ static void send_as_dry_run(struct write *write)
     buffer_printf(&path, "%s&dryRun=All", write->path);
     free(write->path);
     write->path = buffer_steal(&path);
+    write->is_dry_run = true;
 }
 
 static void create_child(struct cluster *cluster, const struct store_object_write *child,

@@ -234,10 +234,13 @@ static void refuse_write(struct write *write, const struct error *error)
     writes_fail(write, error);
 }
 
+// Then what has the name is looked at, and our labels are put back on what is ours. A dry run
+// writes nothing, whatever has the name.
 static bool is_name_taken(const struct write *write, const struct api_reply *reply)
 {
     return write->type == WRITE_CREATE && write->step == STEP_SEND && !reply->is_ok &&
-           reply->error.status == 409 && (write->kind->selectors[0] || !write->is_of_any_replica);
+           reply->error.status == 409 && !write->is_dry_run &&
+           (write->kind->selectors[0] || !write->is_of_any_replica);
 }
 
 static void read_taken(struct write *write)

@@ -59,6 +59,7 @@ struct write {
     struct loop_timer timer; // told to wait
     unsigned tries;
     bool is_of_any_replica; // sent without the lease
+    bool is_dry_run;        // CREATE, CHANGE: nothing is stored
 };
 
 // The request that each type comes to.
