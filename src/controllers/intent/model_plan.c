@@ -198,18 +198,6 @@ static bool is_listed(const struct resolved *resolved, const struct object *reco
     return false;
 }
 
-// May the name still stand at the provider of the record, which has that name in the project?
-static bool may_stand(const struct published_name *name, struct text record)
-{
-    struct text shown = name->record;
-    struct text project;
-    bool is_foreign = shown.len && memchr(shown.at, '/', shown.len);
-    if (is_foreign)
-        text_cut(&shown, '/', &project);
-    return text_equal(shown, record) && name->state != NAME_ADDRESS_PENDING &&
-           name->state != NAME_CONFLICT && name->state != NAME_INVALID;
-}
-
 static void add_standing_name(struct plan *plan, uint32_t id, uint64_t key,
                               const struct object *record, bool is_left)
 {
@@ -236,8 +224,10 @@ static void plan_standing_names(struct plan *plan, uint32_t id, struct model_rea
         update_record_unpack(reader->arena, object_spec(object), &record);
         update_record_put_in_force(reader->arena, &record);
         for (size_t at = 0; record.is_native && at < status->name_count; at++) {
-            const struct record_name name = {object, &record, status->names[at].name};
-            if (may_stand(&status->names[at], record.name))
+            const struct published_name *published = &status->names[at];
+            const struct record_name name = {object, &record, published->name};
+            if (resolved_may_stand(published) &&
+                resolved_is_name_of(reader, resolved, published, written))
                 add_standing_name(plan, id, model_name_key(reader->arena, &name), object, is_left);
         }
     }

@@ -127,30 +127,17 @@ static void decode_records(struct publication_reconcile *reconcile)
 
 // ---- names --------------------------------------------------------------------------------------
 
-static bool was_published(const struct published_name *name)
-{
-    return name->state == NAME_WRITTEN || name->state == NAME_READ || name->state == NAME_SYNCED ||
-           name->state == NAME_VERIFIED || name->state == NAME_HELD || name->state == NAME_REMOVING;
-}
-
-// The status calls it "public-dns", or "project/public-dns" of another project.
 static bool is_name_of(struct publication_reconcile *reconcile, const struct published_name *name,
                        const struct publication_record *record)
 {
-    struct text project;
-    struct text rest = name->record;
-    bool is_foreign = rest.len && memchr(rest.at, '/', rest.len) && text_cut(&rest, '/', &project);
-    struct text namespace_ =
-        is_foreign ? model_namespace(&reconcile->reader, project) : reconcile->resolved.namespace_;
-    return text_equal(namespace_, record->written.namespace_) &&
-           text_is(record->written.name, emco_object_name(reconcile->arena, rest));
+    return resolved_is_name_of(&reconcile->reader, &reconcile->resolved, name, &record->written);
 }
 
 bool publication_remembers(struct publication_reconcile *reconcile,
                            const struct published_name *name,
                            const struct publication_record *record)
 {
-    return was_published(name) && is_name_of(reconcile, name, record);
+    return resolved_may_stand(name) && is_name_of(reconcile, name, record);
 }
 
 struct name_list {

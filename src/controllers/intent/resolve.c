@@ -357,3 +357,22 @@ const char *resolved_list_faults(struct arena *arena, const struct resolved *res
         buffer_printf(&out, "; and %zu more", count - SHOWN_MAX);
     return count ? arena_copy(arena, out.at, out.len) : NULL;
 }
+
+// ---- names of a status --------------------------------------------------------------------------
+
+bool resolved_may_stand(const struct published_name *name)
+{
+    return name->state != NAME_ADDRESS_PENDING && name->state != NAME_CONFLICT &&
+           name->state != NAME_INVALID;
+}
+
+bool resolved_is_name_of(struct model_reader *reader, const struct resolved *resolved,
+                         const struct published_name *name, const struct published_record *record)
+{
+    struct text project;
+    struct text rest = name->record;
+    bool is_foreign = rest.len && memchr(rest.at, '/', rest.len) && text_cut(&rest, '/', &project);
+    struct text namespace_ = is_foreign ? model_namespace(reader, project) : resolved->namespace_;
+    return text_equal(namespace_, record->namespace_) &&
+           text_is(record->name, emco_object_name(reader->arena, rest));
+}

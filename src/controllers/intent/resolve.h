@@ -66,6 +66,12 @@ bool resolved_is_placed(const struct resolved *resolved, const struct resolved_s
 // Has that record names of that service?
 bool resolved_is_published(const struct resolved *resolved, const struct resolved_service *service,
                            const struct resolved_record *record);
+// May the name stand at a provider, as the status says?
+bool resolved_may_stand(const struct published_name *name);
+// Is it a name of that record of the status? The name calls it "public-dns", or
+// "project/public-dns" of another project; no record is of a project that is not there.
+bool resolved_is_name_of(struct model_reader *reader, const struct resolved *resolved,
+                         const struct published_name *name, const struct published_record *record);
 // Describes the first four faults of listed records in one text (arena); *first is the reason of
 // the first one. NULL: there is no fault, and *first stays as it is.
 const char *resolved_list_faults(struct arena *arena, const struct resolved *resolved,

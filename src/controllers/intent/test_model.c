@@ -145,6 +145,52 @@ static void a_name_that_is_given_up_wakes_its_rivals(void **state)
     assert_string_equal(wake_of(), "");
 }
 
+// "public" is what one record is called, and "abroad/public" would be another.
+static void a_name_stands_by_the_record_of_its_project_alone(void **state)
+{
+    const char *native = "'spec':{'provider':'rfc2136','engine':'native',"
+                         "'external-dns-parameters':{'rfc2136-host':'192.0.2.53',"
+                         "'rfc2136-insecure':true,'rfc2136-zone':'example.org'}}";
+    (void)state;
+    put_usual();
+    put_record("", ",'engine':'native'");
+    reconcile_site("dig");
+    site.namespace_ = "abroad";
+    struct site_object *far = put(&dnsupdaterecord_kind, "far", native);
+    value_put(arena, far->tree, "metadata.annotations",
+              quote(arena, "{'" EMCO_NAME_ANNOTATION "':'public'}"));
+    store_tree(far);
+    site.namespace_ = "shop";
+    put_publication("'desired':'Terminated'");
+    struct site_object *dig = at_site(&dnspublication_kind, "dig");
+    value_set(
+        dig->tree, TEXT("status"),
+        quote(arena,
+              "{'state':'Terminating','names':[{'name':'shop.example.org','type':'A',"
+              "'record':'public','targets':['198.51.100.7'],'state':'Removing'}],"
+              "'records':[{'namespace':'shop','name':'public','drainingSince':'2025-12-30T10:00:"
+              "00Z'},"
+              "{'namespace':'abroad','name':'far','drainingSince':'2025-12-30T10:00:00Z'}]}"));
+    store_tree(dig);
+    struct site_object *rival =
+        put(&dnspublication_kind, "rival",
+            "'spec':{'compositeApp':'rival','version':'v1','deploymentIntentGroup':'rival',"
+            "'logicalCloud':'cloud'," WANTED "}");
+    settle_model();
+    int64_t ttl_s = 0;
+    struct update_record record;
+    const struct object *own = at_site(&dnsupdaterecord_kind, "public")->object;
+    struct model_reader reader = {.model = site.model, .arena = arena};
+    update_record_unpack(arena, object_spec(own), &record);
+    update_record_put_in_force(arena, &record);
+    const struct record_name name = {own, &record, TEXT("shop.example.org")};
+    assert_null(intent_model_holder(&reader, rival->object, &name, &ttl_s));
+    update_record_unpack(arena, object_spec(far->object), &record);
+    update_record_put_in_force(arena, &record);
+    const struct record_name foreign = {far->object, &record, TEXT("shop.example.org")};
+    assert_ptr_equal(intent_model_holder(&reader, rival->object, &foreign, &ttl_s), dig->object);
+}
+
 #define SITE(name) cmocka_unit_test_setup_teardown(name, open_site, close_site)
 
 int main(void)
@@ -154,6 +200,7 @@ int main(void)
         SITE(an_owner_id_is_had_by_the_oldest_record),
         SITE(a_change_wakes_whom_it_concerns_and_no_other),
         SITE(a_name_that_is_given_up_wakes_its_rivals),
+        SITE(a_name_stands_by_the_record_of_its_project_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
