@@ -181,6 +181,74 @@ static void names_of_a_publication_have_a_state_each(void **state)
                     "DNSUpdateRecord/p/public takes.");
 }
 
+#define UPDATE_RECORD(namespace, name)                                                             \
+    "{\"metadata\":{\"name\":\"" name                                                              \
+    "\",\"namespace\":\"" namespace "\"},\"spec\":{\"provider\":"                                  \
+                                    "\"rfc2136\"}}"
+#define PUBLISHED(record, state)                                                                   \
+    "{\"name\":\"a.home.example\",\"type\":\"A\",\"record\":\"" record "\",\"targets\":["          \
+    "\"192.0.2.1\"],\"state\":\"" state "\"}"
+
+static void a_name_goes_through_the_record_that_its_project_has(void **state)
+{
+    static const struct {
+        const char *called;
+        const char *through;
+    } cases[] = {
+        {PUBLISHED("public", "Verified"), "DNSUpdateRecord/p/public"},
+        {PUBLISHED("other/public", "Verified"), "DNSUpdateRecord/other/public"},
+        {PUBLISHED("Public.Z", "Verified"), "DNSUpdateRecord/p/public-z-c064c706"},
+        {PUBLISHED("gone", "Verified"), "none"},
+        {PUBLISHED("third/public", "Verified"), "none"},
+    };
+    static const char *const records[] = {
+        UPDATE_RECORD("p", "public"),
+        UPDATE_RECORD("other", "public"),
+        UPDATE_RECORD("third", "public"),
+        UPDATE_RECORD("p", "public-z-c064c706"),
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CLEANUP(arena) struct arena *arena = arena_new();
+        struct view view = {.arena = arena, .has_names = true};
+        add(&view, "DNSPublication",
+            arena_printf(
+                arena,
+                "{\"metadata\":{\"name\":\"app\",\"namespace\":\"p\"},\"spec\":{},\"status\":{"
+                "\"names\":[%s],\"records\":[{\"namespace\":\"other\",\"name\":\"public\"},"
+                "{\"namespace\":\"p\",\"name\":\"public\"},"
+                "{\"namespace\":\"p\",\"name\":\"public-z-c064c706\"}]}}",
+                cases[i].called));
+        for (size_t at = 0; at < sizeof records / sizeof records[0]; at++)
+            add(&view, "DNSUpdateRecord", records[at]);
+        struct who who = look(&view, "a.home.example", 0);
+        const struct view_row *through = who.entries[0].through;
+        assert_string_equal(through ? through->object : "none", cases[i].through);
+        view_done(&view);
+    }
+    (void)state;
+}
+
+static void a_name_that_is_being_removed_is_told_once(void **state)
+{
+    struct view *view = *state;
+    add(view, "DNSPublication",
+        "{\"metadata\":{\"name\":\"app\",\"namespace\":\"p\"},\"spec\":{},\"status\":{\"names\":"
+        "[" PUBLISHED("public", "Removing") "],\"records\":[{\"namespace\":\"p\",\"name\":"
+                                            "\"public\",\"names\":[\"a.home.example\",\"b.home."
+                                            "example\"]}],\"retained\":[{"
+                                            "\"namespace\":\"p\",\"name\":\"public\",\"names\":["
+                                            "\"c.home.example\"],\"message\":"
+                                            "\"its policy is upsert-only\"}]}}");
+    assert_int_equal(look(view, "a.home.example", 0).count, 1);
+    assert_headline(
+        view, "b.home.example", 0,
+        "b.home.example is not as DNSPublication/p/app declares it: Removing: it is not "
+        "wanted any more, and may stand there until it is proven gone.");
+    assert_headline(view, "c.home.example", 0,
+                    "c.home.example is not as DNSPublication/p/app declares it: RecordsRetained: "
+                    "its policy is upsert-only.");
+}
+
 // ---- wildcards ----------------------------------------------------------------------------------
 
 static void a_wildcard_covers_what_no_name_stands_before(void **state)
@@ -285,6 +353,8 @@ int main(void)
         TEST(what_nobody_acted_on_is_not_known),
         TEST(a_guarded_removal_stands_in_the_way),
         TEST(names_of_a_publication_have_a_state_each),
+        TEST(a_name_goes_through_the_record_that_its_project_has),
+        TEST(a_name_that_is_being_removed_is_told_once),
         TEST(a_wildcard_covers_what_no_name_stands_before),
         TEST(a_name_that_nobody_declares_is_placed),
         TEST(queries_that_are_forwarded_are_known),

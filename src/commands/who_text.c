@@ -98,8 +98,8 @@ static const char *report_wrong(const struct who *who, const struct who_entry *e
         return arena_printf(arena,
                             "%s is declared %zu times, and %zu of these %s not as declared: %s%s",
                             subject, who->count, count, count == 1 ? "is" : "are", object, reason);
-    return arena_printf(arena, "%s %.*s is not as %s declares it%s", subject, TEXT_ARGS(name->type),
-                        object, reason);
+    return arena_printf(arena, "%s%s%.*s is not as %s declares it%s", subject,
+                        name->type.len ? " " : "", TEXT_ARGS(name->type), object, reason);
 }
 
 static const char *report_forward(const struct who *who)

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "kinds/dnspublication/dnspublication_body.h"
+#include "kinds/emco_name.h"
 #include "kinds/tree_body.h"
 
 const char *const dnspublication_states[] = {
@@ -227,17 +228,21 @@ void dnspublication_unpack_managed(struct arena *arena, struct text spec, struct
 
 // ---- names --------------------------------------------------------------------------------------
 
-// "public-dns" or "project/public-dns", among the records of the status.
-static const struct value *find_record(const struct value *object, struct text written)
+// The record that a name of the status calls "public-dns", or "project/public-dns" where it is of
+// another project. Both are names of EMCO.
+static const struct value *find_record(struct arena *arena, const struct value *object,
+                                       struct text called)
 {
-    const struct value *list = value_list_at(object, "status.records");
-    struct text name = written, piece;
-    while (text_cut(&written, '/', &piece))
-        name = piece;
-    value_each (record, list)
-        if (text_equal(value_text_at(record, "name"), name))
+    struct text namespace_ = value_text_at(object, "metadata.namespace");
+    struct text project;
+    if (called.len && memchr(called.at, '/', called.len) && text_cut(&called, '/', &project))
+        namespace_ = text_of(emco_object_name(arena, project));
+    const char *name = emco_object_name(arena, called);
+    value_each (record, value_list_at(object, "status.records"))
+        if (text_is(value_text_at(record, "name"), name) &&
+            text_equal(value_text_at(record, "namespace"), namespace_))
             return record;
-    return value_count(list) == 1 ? list->first : NULL;
+    return NULL;
 }
 
 static void go_through(struct kind_name *name, const struct value *record)
@@ -262,17 +267,32 @@ static void list_published(const struct value *object, const struct value *item,
     added->status = is_there && !added->reason.len ? "True" : "False";
     if (!added->reason.len)
         added->reason = state;
-    go_through(added, find_record(object, value_text_at(item, "record")));
+    go_through(added, find_record(out->arena, object, value_text_at(item, "record")));
+}
+
+// Does the status say of that name by itself what becomes of it at that record?
+static bool is_published(struct arena *arena, const struct value *object,
+                         const struct value *record, struct text name)
+{
+    value_each (item, value_list_at(object, "status.names"))
+        if (text_equal(value_text_at(item, "name"), name) &&
+            find_record(arena, object, value_text_at(item, "record")) == record)
+            return true;
+    return false;
 }
 
 // Names that nobody wants any more, and that stand at a provider.
-static void list_leftover(const struct value *record, struct kind_names *out)
+static void list_leftovers(const struct value *object, const struct value *record,
+                           struct kind_names *out)
 {
     struct text message = value_text_at(record, "message");
     value_each (name, value_list_at(record, "names")) {
+        if (is_published(out->arena, object, record, value_text(name)))
+            continue;
         struct kind_name *added = kind_names_add(out, KIND_NAME_RECORDS, value_text(name));
         added->status = "False";
-        added->reason = message.len ? TEXT("Retained") : TEXT("Removing");
+        added->reason = text_of(message.len ? reason_name(REASON_RECORDS_RETAINED)
+                                            : dnspublication_name_states[NAME_REMOVING]);
         added->message = message.len ? message
                                      : TEXT("it is not wanted any more, and may stand "
                                             "there until it is proven gone");
@@ -285,7 +305,7 @@ void dnspublication_list_names(const struct value *object, struct kind_names *ou
     value_each (item, value_list_at(object, "status.names"))
         list_published(object, item, out);
     value_each (record, value_list_at(object, "status.records"))
-        list_leftover(record, out);
+        list_leftovers(object, record, out);
     value_each (record, value_list_at(object, "status.retained"))
-        list_leftover(record, out);
+        list_leftovers(object, record, out);
 }
