@@ -320,6 +320,33 @@ static void an_object_that_asks_for_nothing_is_a_hint(void **state)
     assert_non_null(who.mention);
 }
 
+#define MANAGED(by)                                                                                \
+    "{\"metadata\":{\"name\":\"web\",\"namespace\":\"default\",\"annotations\":{"                  \
+    "\"pihole.io/register\":\"true\",\"pihole.io/managed-hosts\":\"App.home.lan\","                \
+    "\"pihole.io/managed-by\":\"" by "\"}},\"spec\":{\"rules\":[{\"host\":\"app.home.lan\"}]}}"
+
+static void hosts_are_in_place_where_signpost_wrote_so(void **state)
+{
+    static const struct {
+        const char *json;
+        enum who_state state;
+    } cases[] = {
+        {MANAGED("signpost:0123456789ab"), WHO_RIGHT},
+        {MANAGED("another-operator"), WHO_PENDING},
+        {MANAGED(""), WHO_PENDING},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CLEANUP(arena) struct arena *arena = arena_new();
+        struct view view = {.arena = arena, .has_names = true};
+        add(&view, "Ingress", cases[i].json);
+        struct who who = look(&view, "app.home.lan", 0);
+        assert_int_equal(who.count, 1);
+        assert_int_equal(who.entries[0].state, cases[i].state);
+        view_done(&view);
+    }
+    (void)state;
+}
+
 static void mistyped_names_get_those_that_are_spelled_nearly_so(void **state)
 {
     struct view *view = *state;
@@ -359,6 +386,7 @@ int main(void)
         TEST(a_name_that_nobody_declares_is_placed),
         TEST(queries_that_are_forwarded_are_known),
         TEST(an_object_that_asks_for_nothing_is_a_hint),
+        TEST(hosts_are_in_place_where_signpost_wrote_so),
         TEST(mistyped_names_get_those_that_are_spelled_nearly_so),
         TEST(what_is_no_name_is_refused),
     };

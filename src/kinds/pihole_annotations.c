@@ -146,7 +146,7 @@ void pihole_managed_unpack(struct arena *arena, struct text spec, struct text ou
 
 // ---- names --------------------------------------------------------------------------------------
 
-static bool is_listed(struct text list, struct text name)
+bool pihole_is_listed(struct text list, struct text name)
 {
     struct text piece;
     while (text_cut(&list, ',', &piece))
@@ -155,41 +155,65 @@ static bool is_listed(struct text list, struct text name)
     return false;
 }
 
-static void list_name(const struct value *object, struct text name, struct kind_names *out)
-{
+// What the annotations say of all hosts of an object.
+struct host_lister {
+    struct kind_names *out;
     struct pihole_annotations desired;
-    const struct value *annotations = annotations_of(object);
-    pihole_annotations_decode(object, &desired);
-    bool is_asked_for = text_is(desired.at[PIHOLE_REGISTER], "true");
+    bool is_asked_for;
+    struct text managed; // absent where nobody of Signpost wrote it
+    struct text satisfied;
+};
+
+static struct text annotation_of(const struct value *object, const char *name)
+{
+    return value_text(value_find(annotations_of(object), name));
+}
+
+static void say_what_became(const struct host_lister *lister, struct kind_name *host)
+{
+    if (pihole_is_listed(lister->managed, host->name)) {
+        host->status = "True";
+        host->reason = TEXT("Synced");
+    } else if (pihole_is_listed(lister->satisfied, host->name)) {
+        host->status = "True";
+        host->reason = TEXT("Satisfied");
+        host->message = TEXT("a line that somebody else wrote says the same");
+    }
+}
+
+static void list_host(const struct host_lister *lister, struct text name)
+{
     name = text_trim(name);
     if (!name.len)
         return;
-    struct kind_name *added =
-        kind_names_add(out, is_asked_for ? KIND_NAME_RECORDS : KIND_NAME_MENTION, name);
-    if (!is_asked_for)
-        added->message = TEXT("it asks for no record at a Pi-hole: the annotation "
-                              "pihole.io/register: \"true\" does");
-    else if (is_listed(value_text(value_find(annotations, PIHOLE_MANAGED_HOSTS)), name))
-        added->status = "True", added->reason = TEXT("Synced");
-    else if (is_listed(value_text(value_find(annotations, PIHOLE_SATISFIED_HOSTS)), name))
-        added->status = "True", added->reason = TEXT("Satisfied"),
-        added->message = TEXT("a line that somebody else wrote says the same");
-    added->values = desired.at[PIHOLE_TARGET_CNAME].len ? desired.at[PIHOLE_TARGET_CNAME]
-                                                        : desired.at[PIHOLE_TARGET_IP];
+    const struct text *at = lister->desired.at;
+    struct kind_name *host = kind_names_add(
+        lister->out, lister->is_asked_for ? KIND_NAME_RECORDS : KIND_NAME_MENTION, name);
+    host->values = at[PIHOLE_TARGET_CNAME].len ? at[PIHOLE_TARGET_CNAME] : at[PIHOLE_TARGET_IP];
+    if (lister->is_asked_for)
+        say_what_became(lister, host);
+    else
+        host->message = TEXT("it asks for no record at a Pi-hole: the annotation "
+                             "pihole.io/register: \"true\" does");
 }
 
 void pihole_list_names(const struct value *object, struct kind_names *out)
 {
-    struct pihole_annotations desired;
+    struct host_lister lister = {.out = out};
     struct text piece;
-    pihole_annotations_decode(object, &desired);
-    struct text given = desired.at[PIHOLE_HOSTS];
+    size_t before = out->count;
+    pihole_annotations_decode(object, &lister.desired);
+    lister.is_asked_for = text_is(lister.desired.at[PIHOLE_REGISTER], "true");
+    lister.satisfied = annotation_of(object, PIHOLE_SATISFIED_HOSTS);
+    if (text_starts(annotation_of(object, PIHOLE_MANAGED_BY), PIHOLE_MANAGED_BY_PREFIX))
+        lister.managed = annotation_of(object, PIHOLE_MANAGED_HOSTS);
+    struct text given = lister.desired.at[PIHOLE_HOSTS];
     while (text_cut(&given, ',', &piece))
-        list_name(object, piece, out);
-    if (out->count)
+        list_host(&lister, piece);
+    if (out->count > before)
         return;
     value_each (rule, value_list_at(object, "spec.rules"))
-        list_name(object, value_text_at(rule, "host"), out);
+        list_host(&lister, value_text_at(rule, "host"));
     value_each (name, value_list_at(object, "spec.hostnames"))
-        list_name(object, value_text(name), out);
+        list_host(&lister, value_text(name));
 }

@@ -44,6 +44,8 @@ void pihole_annotations_decode(const struct value *object, struct pihole_annotat
 // Of an object that names hosts (struct kind, list_names): those of its annotation, or else of its
 // spec; that a name is in place is said of each.
 void pihole_list_names(const struct value *object, struct kind_names *out);
+// Has the comma-separated list that name, in whatever case?
+bool pihole_is_listed(struct text list, struct text name);
 // Nothing is written where none stands, so they come last in a body: the rest of it is theirs.
 void pihole_annotations_pack(const struct value *object, struct pack_writer *out);
 void pihole_annotations_unpack(struct pack_reader *in, struct pihole_annotations *out);

@@ -24,15 +24,6 @@ static struct text annotation(const struct value *tree, const char *name)
     return value_text(value_find(map, name));
 }
 
-static bool is_listed(struct text list, struct text name)
-{
-    struct text piece;
-    while (text_cut(&list, ',', &piece))
-        if (text_equal_nocase(text_trim(piece), name))
-            return true;
-    return false;
-}
-
 // As it is published; one that cannot be, as it is written.
 static void want(struct names *names, struct text name)
 {
@@ -93,8 +84,8 @@ static const char *write_what(const struct names *names)
 static const char *find_missing(const struct names *names)
 {
     for (size_t i = 0; i < names->wanted.count; i++)
-        if (!is_listed(names->managed, text_of(names->wanted.items[i])) &&
-            !is_listed(names->satisfied, text_of(names->wanted.items[i])))
+        if (!pihole_is_listed(names->managed, text_of(names->wanted.items[i])) &&
+            !pihole_is_listed(names->satisfied, text_of(names->wanted.items[i])))
             return names->wanted.items[i];
     return NULL;
 }
