@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "dns/record.h"
+
 enum { LABEL_MAX = 63, NAME_MAX = 253 };
 
 static const char type_template[] = "%{record_type}";
@@ -72,4 +74,17 @@ bool registry_name_fits(struct text name, struct text type, const struct registr
                              "at most %d are allowed: shorten the first label or the TXT prefix",
                              label.len, LABEL_MAX);
     return true;
+}
+
+bool registry_name_is_within(struct text name, struct text type, const struct registry_affix *affix,
+                             struct text zone, struct error *err)
+{
+    AUTO_BUFFER made = {0};
+    registry_name_write(&made, name, type, affix);
+    return name_is_within(buffer_text(&made), zone) ||
+           error_set(err, FAULT_SPEC, "InvalidConfiguration",
+                     "its ownership record would be %.*s, outside of the zone %.*s: set a TXT "
+                     "prefix that has %%{record_type} in it and ends in a dot, such as "
+                     "%%{record_type}.own.",
+                     TEXT_ARGS(buffer_text(&made)), TEXT_ARGS(zone));
 }

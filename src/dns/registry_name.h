@@ -23,3 +23,7 @@ void registry_name_write(struct buffer *out, struct text name, struct text type,
 // word. Errors have reason "NameTooLongForRegistry".
 bool registry_name_fits(struct text name, struct text type, const struct registry_affix *affix,
                         struct error *err);
+// Would that record be in the zone? Beside the apex, without a fitting prefix, it is not. The
+// zone's name has no final dot. Errors have reason "InvalidConfiguration".
+bool registry_name_is_within(struct text name, struct text type, const struct registry_affix *affix,
+                             struct text zone, struct error *err);

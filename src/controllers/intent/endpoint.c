@@ -442,22 +442,17 @@ void endpoint_give_up(struct intent_endpoint *endpoint, enum published_name_stat
 static const char *zone_fault(struct arena *arena, const struct update_record *record,
                               struct text zone, const struct endpoint *set)
 {
-    AUTO_BUFFER owner = {0};
+    struct error err;
     const struct registry_affix affix = update_record_affix(record);
     if (text_is(set->type, "CNAME") && text_equal(set->dns_name, zone))
         return arena_printf(arena,
                             "a host name cannot stand at the apex of the zone %.*s: give an "
                             "address",
                             TEXT_ARGS(zone));
-    registry_name_write(&owner, set->dns_name, set->type, &affix);
     if (!text_is(update_record_registry(record), "txt") ||
-        name_is_within(buffer_text(&owner), zone))
+        registry_name_is_within(set->dns_name, set->type, &affix, zone, &err))
         return NULL;
-    return arena_printf(arena,
-                        "its ownership record would be %.*s, outside of the zone %.*s: set a "
-                        "txt-prefix that has %%{record_type} in it and ends in a dot, such as "
-                        "%%{record_type}.own.",
-                        TEXT_ARGS(buffer_text(&owner)), TEXT_ARGS(zone));
+    return arena_copy_text(arena, err.text);
 }
 
 static void check_set(const struct endpoint_context *context, struct intent_endpoint *endpoint,

@@ -337,7 +337,7 @@ static void what_cannot_stand_at_an_apex_is_invalid_alone(void **state)
     } rows[] = {
         {"", "198.51.100.7",
          "its ownership record would be a-example.org, outside of the zone example.org: set a "
-         "txt-prefix that has %{record_type} in it and ends in a dot, such as %{record_type}.own."},
+         "TXT prefix that has %{record_type} in it and ends in a dot, such as %{record_type}.own."},
         {",'txt-suffix':'-own'", "198.51.100.7", "its ownership record would be a-example-own.org"},
         {",'txt-prefix':'%{record_type}.own.'", "198.51.100.7", NULL},
         {",'registry':'noop'", "198.51.100.7", NULL},

@@ -102,14 +102,10 @@ bool txt_registry_name(const struct txt_registry *registry, struct arena *arena,
     AUTO_BUFFER made = {0};
     const struct text type_name = text_of(record_type_name(type));
     const struct registry_affix affix = affix_of(registry);
-    if (!registry_name_fits(name, type_name, &affix, err))
+    if (!registry_name_fits(name, type_name, &affix, err) ||
+        !registry_name_is_within(name, type_name, &affix, zone, err))
         return false;
     registry_name_write(&made, name, type_name, &affix);
-    if (!name_is_within(buffer_text(&made), zone))
-        return error_set(err, FAULT_SPEC, INVALID_CONFIGURATION,
-                         "its ownership record would be %.*s, outside of the zone %.*s: the apex "
-                         "needs a TXT prefix that has %%{record_type} in it and ends in a dot",
-                         TEXT_ARGS(buffer_text(&made)), TEXT_ARGS(zone));
     *out = (struct text){arena_copy(arena, made.at, made.len), made.len};
     return true;
 }
