@@ -259,17 +259,15 @@ static struct text find_argument(const struct value *status, const char *flag)
 }
 
 // Writes down what marks the names that stand, where the record does not ask for it by itself.
-static bool keep_mark(struct import *import, struct imported *record, enum external_dns_id id,
-                      struct text asked, struct text in_force)
+static bool keep_mark(struct import *import, struct imported *record,
+                      const struct update_record *asked, enum external_dns_id id, struct text mark,
+                      struct text in_force)
 {
-    struct update_record plain;
-    struct findings ignored = {.arena = record->arena};
+    if (text_equal(mark, in_force))
+        return false;
     const char *name = external_dns_parameters[id].name;
     bool is_owner = id == PARAMETER_TXT_OWNER_ID;
-    update_record_decode(record->arena, record->tree, &ignored, &plain);
-    bool is_asked = is_owner ? update_record_owner(&plain).len > 0 : plain.values[id] != NULL;
-    if (text_equal(asked, in_force))
-        return false;
+    bool is_asked = is_owner ? update_record_owner(asked).len > 0 : asked->values[id] != NULL;
     if (!is_asked) {
         value_put(record->arena, record->tree,
                   is_owner ? "spec.adoptOwner"
@@ -283,7 +281,7 @@ static bool keep_mark(struct import *import, struct imported *record, enum exter
                import->arena,
                "its names carry the %s \"%.*s\", not \"%.*s\" as it asks: import it again when "
                "they have moved",
-               name, TEXT_ARGS(in_force), TEXT_ARGS(asked)));
+               name, TEXT_ARGS(in_force), TEXT_ARGS(mark)));
     return false;
 }
 
@@ -297,17 +295,20 @@ static void keep_marks(struct import *import, struct imported *record, const str
     external_dns_pinned_make(record->arena, &asked,
                              update_record_minor(&asked, text_of(EXTERNAL_DNS_VERSION)),
                              record->names[0], TEXT(""), &marks);
-    if (owner.len && keep_mark(import, record, PARAMETER_TXT_OWNER_ID, marks.owner_id, owner))
+    if (owner.len &&
+        keep_mark(import, record, &asked, PARAMETER_TXT_OWNER_ID, marks.owner_id, owner))
         report(import, object_title(import->arena, record),
                arena_printf(import->arena,
                             "keeps its owner id %.*s: no two installations may publish by it, so "
                             "stop the old one and its external-dns first",
                             TEXT_ARGS(owner)));
-    struct text prefix = find_argument(status, "annotation-prefix");
+    struct text prefix =
+        find_argument(status, external_dns_parameters[PARAMETER_ANNOTATION_PREFIX].name);
     if (prefix.len)
-        keep_mark(import, record, PARAMETER_ANNOTATION_PREFIX, marks.annotation_prefix, prefix);
+        keep_mark(import, record, &asked, PARAMETER_ANNOTATION_PREFIX, marks.annotation_prefix,
+                  prefix);
     if (value_count(value_list_at(status, "args")))
-        keep_mark(import, record, PARAMETER_TXT_PREFIX, marks.txt_prefix,
+        keep_mark(import, record, &asked, PARAMETER_TXT_PREFIX, marks.txt_prefix,
                   find_argument(status, external_dns_parameters[PARAMETER_TXT_PREFIX].name));
 }
 
