@@ -174,14 +174,18 @@ struct words {
     size_t capacity;
 };
 
-static void add_word(struct words *words, struct text name, struct text text)
+static void add_word(struct words *words, char *word)
 {
     arena_reserve(words->arena, &words->items, &words->capacity, words->count + 1);
-    words->items[words->count++] =
-        arena_printf(words->arena, "--%.*s=%.*s", TEXT_ARGS(name), TEXT_ARGS(text));
+    words->items[words->count++] = word;
 }
 
-static const char *temporary_path(struct arena *arena, struct text name)
+static void add_setting(struct words *words, struct text name, struct text text)
+{
+    add_word(words, arena_printf(words->arena, "--%.*s=%.*s", TEXT_ARGS(name), TEXT_ARGS(text)));
+}
+
+static char *temporary_path(struct arena *arena, struct text name)
 {
     const char *folder = getenv("TMPDIR");
     uint32_t drawn;
@@ -195,11 +199,11 @@ static const char *temporary_path(struct arena *arena, struct text name)
 static bool add_recorded_file(struct words *words, struct words *paths, struct text name,
                               struct text content, struct error *err)
 {
-    const char *path = temporary_path(words->arena, name);
+    char *path = temporary_path(words->arena, name);
     if (!content.at)
         return error_set(err, FAULT_SPEC, "", "the file of --%.*s is not in it", TEXT_ARGS(name));
-    add_word(words, name, text_of(path));
-    add_word(paths, TEXT(""), text_of(path));
+    add_setting(words, name, text_of(path));
+    add_word(paths, path);
     return disk_replace(disk_system(), path, content, 0600, false, err);
 }
 
@@ -211,10 +215,12 @@ static bool add_words(struct words *words, struct words *paths, const struct val
     value_each (item, value_find(described, "options")) {
         const struct recorded_option *option = find_recorded(&options, item->key);
         if (!option)
-            return error_set(err, FAULT_SPEC, "", "this program has no setting --%.*s",
+            return error_set(err, FAULT_SPEC, "",
+                             "this program has no setting --%.*s: replay it with the release that "
+                             "made it",
                              TEXT_ARGS(item->key));
         if (!option->is_file)
-            add_word(words, item->key, value_text(item));
+            add_setting(words, item->key, value_text(item));
         else if (!add_recorded_file(
                      words, paths, item->key,
                      value_text(value_find_text(value_find(described, "files"), item->key)), err))
@@ -226,7 +232,7 @@ static bool add_words(struct words *words, struct words *paths, const struct val
 static void remove_files(const struct words *paths)
 {
     for (size_t i = 0; i < paths->count; i++)
-        disk_remove(disk_system(), paths->items[i] + strlen("--="), NULL);
+        disk_remove(disk_system(), paths->items[i], NULL);
 }
 
 static bool resolve(struct recorded_settings *settings, struct words *words, struct error *err)

@@ -39,20 +39,27 @@ struct recorder_options {
     size_t octets_max; // 0: RECORDER_OCTETS_MAX
 };
 struct recorder;
+// Makes the file, and fails where the folder or the file cannot be made. What the options name
+// outlives it.
 struct recorder *recorder_new(const struct recorder_options *options, struct error *err);
 void recorder_free(struct recorder *recorder); // before the cache; accepts NULL
+// Of the file: the folder, the time and a random number. Lives as long as the recorder.
 const char *recorder_path(const struct recorder *recorder);
 
-// All of the following accept NULL, and do nothing once the recording has ended.
+// All of the following accept NULL, and do nothing once the recording has ended. What they are
+// given is borrowed for the call.
 
-// Once, before all others.
+// Writes the first line and the settings: once, before all others.
 void recorder_begin(struct recorder *recorder, const struct controller *const *items, size_t count);
 void recorder_add_settings(struct recorder *recorder); // they are others now
 // `model` is the place of a controller that has it.
+// An object came to the shared model, or went from it; `settling` and `renewal` are those of
+// struct shared_model.
 void recorder_add_put(struct recorder *recorder, size_t model, const struct object *object,
                       bool is_gone);
 void recorder_add_settling(struct recorder *recorder, size_t model, int64_t now_ms);
 void recorder_add_renewal(struct recorder *recorder, size_t model);
+// The zone of an object was published as that version; which servers have it is known anew.
 void recorder_add_published(struct recorder *recorder, size_t model, const struct object *object,
                             const struct zone *zone);
 void recorder_add_servers(struct recorder *recorder, size_t model, const struct object *object,
@@ -64,5 +71,6 @@ struct recorder_reconciliation {
     const struct snapshot *snapshot;
     const struct decision *decision;
 };
+// Behind the objects of its snapshot that the file has not yet.
 void recorder_add_reconciliation(struct recorder *recorder,
                                  const struct recorder_reconciliation *reconciliation);

@@ -327,8 +327,11 @@ bool recording_read_snapshot(struct recording *recording, struct arena *arena,
                          &count, err))
         return false;
     if (count != controller->input_count)
-        return error_set(err, FAULT_SPEC, "", "controller %s has %zu inputs here and %zu there",
-                         controller->name, controller->input_count, count);
+        return error_set(
+            err, FAULT_SPEC, "",
+            "controller %s has %zu inputs here and %zu in the recording: replay it with "
+            "the release that made it",
+            controller->name, controller->input_count, count);
     if (!check_snapshot(controller, out, inputs, err))
         return false;
     out->answers = identify_answers(out, arena);
