@@ -219,8 +219,7 @@ static const struct {
     {"put", ROUTE_ITEM, NULL, "strict", "boolean", NULL, "What it names must be there."},
     {"post put delete", ROUTE_OPENAPI, NULL, "dryRun", "string", dry_runs,
      "Nothing is stored, and the answer is 200 with every object that would be written, as the "
-     "store "
-     "would hold it."},
+     "store would hold it."},
 };
 
 static void put_answer(struct arena *arena, struct value *answers, const char *code,

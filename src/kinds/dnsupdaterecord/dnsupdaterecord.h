@@ -99,7 +99,8 @@ void update_record_unpack(struct arena *arena, struct text spec, struct update_r
 // Puts the engine that is pinned, and the place and the key of one with engine: native, over what
 // the record asks for: so it is used until it has moved.
 void update_record_put_in_force(struct arena *arena, struct update_record *record);
-// Of rfc2136-zone alone, whichever the engine.
+// Puts the zones that are pinned over what the record asks for, whichever the engine: names that
+// stand lie in those until it has moved.
 void update_record_put_zones_in_force(struct arena *arena, struct update_record *record);
 // All rules beyond the shape for an external-dns of that release, errors and warnings; they are
 // what `validate` adds, and status.warnings.

@@ -204,7 +204,7 @@ static bool env_has_secret(const struct value *pair)
     struct text name = value_text_at(pair, "name");
     struct text value = value_text_at(pair, "value");
     return value.len &&
-           (!external_dns_may_be_shown(name) || update_record_env_has_secret(name, value));
+           (!external_dns_env_may_be_shown(name) || update_record_env_has_secret(name, value));
 }
 
 // What is refused as a secret is one all the same. It is looked for in every element of oneOf,

@@ -165,8 +165,8 @@ struct text external_dns_target_variable(struct text target);
 // A variable of the provider's own libraries that may be set; NULL: it may not.
 const struct external_dns_variable *external_dns_find_env(struct text name,
                                                           enum external_dns_provider provider);
-// False: the variable holds a secret for some provider, or nobody knows what it holds.
-bool external_dns_may_be_shown(struct text name);
+// True of a variable that is known to hold no secret for any provider.
+bool external_dns_env_may_be_shown(struct text name);
 
 // ---- values -------------------------------------------------------------------------------------
 

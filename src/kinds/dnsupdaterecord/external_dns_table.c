@@ -217,7 +217,7 @@ const struct external_dns_variable *external_dns_find_env(struct text name,
     return NULL;
 }
 
-bool external_dns_may_be_shown(struct text name)
+bool external_dns_env_may_be_shown(struct text name)
 {
     for (size_t i = 0; i < COUNT_OF(variables); i++)
         if (text_is(name, variables[i].name))
