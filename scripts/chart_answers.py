@@ -60,8 +60,15 @@ RICH = ["--primary-listen=:5399", "--zones-config=keys.yaml", "--pihole-url=http
 SCOPE = ("namespaces", "secret-namespaces", "namespaced")
 FILES = ("zones-config", "pihole-targets", "pihole-tls-ca-file")
 IN_SECRET = "In the chart: the name of the key that holds it in the Secret signpost-pihole."
-TEXTS = {"zones-config": "The zones configuration itself; the Deployment follows as it changes.",
-         "pihole-targets": IN_SECRET, "pihole-tls-ca-file": IN_SECRET}
+# What values say otherwise than the program's help does of the flag.
+TEXTS = {
+    "zones-config": "The zones configuration itself; the Deployment follows as it changes.",
+    "tsig-secret": "Secret with the files that keys of zonesConfig name as secretFile; make it "
+                   "before you install.",
+    "pihole-url": "A Pi-hole that names of Ingresses and routes are kept in, called default; the "
+                  "controller ingress runs then. Its token or password is the key token of the "
+                  "Secret signpost-pihole.",
+}
 
 
 def name_of(flag):
@@ -87,9 +94,9 @@ class Option:
         self.name = name_of(self.flag)
         self.is_setting = self.flag not in OF_THE_INSTALLATION
         self.value = f"$.Values.{'settings.' if self.is_setting else ''}{self.name}"
-        if self.flag in FILES:
-            self.doc = f"{self.doc} {TEXTS[self.flag]}" if self.flag != "zones-config" else (
-                TEXTS[self.flag])
+        self.doc = TEXTS.get(self.flag, self.doc)
+        if self.flag in FILES and self.flag not in TEXTS:
+            self.doc = f"{self.doc} {IN_SECRET}"
 
     @property
     def example(self):
@@ -180,8 +187,8 @@ def documents(text):
 # ---- what depends on what ------------------------------------------------------------------------
 
 class Answers:
-    """Answers of the program, each a bit of the masks. `literals` has what may be asked of the
-    values: its text, and the answers for which it holds."""
+    """Answers of the program, each a bit of the masks. `masks` has what may be asked of the values:
+    its text, and the answers for which it holds. `features` has what documents may say."""
 
     def __init__(self, program, options, controllers):
         self.program = program

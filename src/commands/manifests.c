@@ -145,7 +145,8 @@ static const struct option run_rows[] = {
     {.name = "owner-id",
      .type = OPTION_TEXT,
      .placeholder = "ID",
-     .doc = "Whose is what is written elsewhere; without it, it is derived from the cluster."},
+     .doc = "Marks what this installation writes to shared backends; without it, it is derived "
+            "from the cluster."},
     {.name = "leader-elect-resource-name",
      .type = OPTION_TEXT,
      .fallback = MANIFEST_NAME,

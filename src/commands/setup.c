@@ -21,7 +21,8 @@ const struct option setup_options[SETUP_OPTION_COUNT] = {
     {.name = "owner-id",
      .type = OPTION_TEXT,
      .placeholder = "ID",
-     .doc = "Whose is what is written elsewhere: 1 to 24 of a-z, 0-9 and -. Drawn once and kept in "
+     .doc = "Marks what this installation writes to shared backends: 1 to 24 of a-z, 0-9 and -. "
+            "Drawn once and kept in "
             ".signpost/state.db or the Lease; one that is given replaces it."},
     {.name = "config",
      .type = OPTION_TEXT,
