@@ -7,6 +7,7 @@ import harness
 from dns_pods import KUBE_DNS, OWN, Pod
 from harness import free_port, wait_until
 from operators import QUICK_LEASE, Operator
+from recordings import recording_of, replay_elsewhere
 
 KIND = "DNS"
 COREFILE = """# written by hand
@@ -130,6 +131,28 @@ def test_zones_come_into_the_corefile_of_others_and_go_again(site):
     site.api.delete(KIND, "default")
     wait_until(lambda: site.api.get(KIND, "default", None) is None, "the object is gone", 20)
     assert site.corefile() == theirs
+
+
+def test_a_recording_of_it_is_replayed_to_the_same_decisions(site, tmp_path):
+    """It comes, is at fault in part, goes on in a fragment of another, and goes."""
+    site.put_corefile(COREFILE % site.port)
+    site.add_pods(2)
+    site.start("--record", tmp_path / "recordings")
+    site.api.apply(dns(servers=[server("corp.example"), server("bad_zone.example")]))
+    site.load(site.wait_corefile("corp.example"))
+    site.wait("Converged", "True", "Converged")
+    site.api.apply(dns("team", servers=[server("team.example", "corp.example")]))
+    site.load(site.wait_corefile("team.example"))
+    site.wait("Accepted", "False", "PartiallyAccepted", name="team")
+    for name in ("team", "default"):
+        site.api.delete(KIND, name)
+        wait_until(lambda: site.api.get(KIND, name, None) is None, f"{name} is gone", 20)
+    for replica in site.operator.replicas:
+        replica.program.kill()
+    code, out, errors = replay_elsewhere(recording_of(tmp_path / "recordings"),
+                                         tmp_path / "elsewhere", "--controller", "clusterdns")
+    assert (code, errors) == (0, ""), out
+    assert "came out as recorded" in out
 
 
 def test_a_replaced_file_gets_the_zones_again(site):

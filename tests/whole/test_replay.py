@@ -2,9 +2,6 @@
 
 import base64
 import json
-import os
-import shutil
-import subprocess
 
 import pytest
 
@@ -12,28 +9,9 @@ import harness
 import secondaries
 from harness import KEY, class_text, record
 from piholes import TARGET
+from recordings import lines_of, recording_of, replay_elsewhere
 
 PLANTED = "planted-4712-nobody-may-see-it"
-
-
-def recording_of(folder):
-    paths = list(folder.iterdir())
-    assert len(paths) == 1
-    return paths[0]
-
-
-def lines_of(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def replay_elsewhere(path, folder, *words):
-    """On another machine: nothing but the file, in an empty folder and an empty environment."""
-    folder.mkdir()
-    shutil.copy(path, folder / "report.jsonl")
-    result = subprocess.run([harness.SIGNPOST, "replay", "report.jsonl", *words], cwd=folder, env={},
-                            text=True, capture_output=True, check=False, timeout=harness.HANG_S)
-    assert sorted(os.listdir(folder)) == ["report.jsonl"]
-    return result.returncode, result.stdout, result.stderr
 
 
 # ---- what is recorded comes out again -----------------------------------------------------------
