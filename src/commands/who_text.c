@@ -388,7 +388,9 @@ static struct value *value_of_entry(const struct who *who, const struct who_entr
     struct value *map = value_make(arena_of(who), VALUE_MAP);
     for (size_t i = 0; i < COUNT_OF(members); i++)
         put(who, map, members[i].key, members[i].text);
-    value_put_int(arena_of(who), map, "line", row->line);
+    value_put(arena_of(who), map, "line",
+              row->line ? value_make_int(arena_of(who), row->line)
+                        : value_make(arena_of(who), VALUE_NULL));
     return map;
 }
 
