@@ -139,7 +139,7 @@ struct kind_claim {
     const char *advice; // why it must be alone and what to do, behind a semicolon
 };
 
-// What an object has to do with a name of the DNS.
+// Says how an object concerns a DNS name.
 enum kind_name_role {
     KIND_NAME_RECORDS,  // it declares records of that name
     KIND_NAME_ZONE,     // it is the zone of that name
@@ -159,8 +159,8 @@ struct kind_name {
     const char *through_kind;
     struct text through_namespace;
     struct text through_name;
-    // What became of this name, where the object says that of each: "True", "False" or "Unknown".
-    // NULL: what became of the object counts.
+    // "True", "False" or "Unknown": whether the name is in place, where the object says so of each
+    // name. NULL: the condition of the object counts.
     const char *status;
     struct text reason;
     struct text message;

@@ -123,7 +123,7 @@ struct value *shape_write(void *context, struct arena *arena, const struct shape
 bool shape_read(void *context, struct arena *arena, const struct shape *shape,
                 const struct value *tree, void *at, struct error *err);
 
-// The same of an array outside any struct.
+// These two write and read an array that is no member of a struct.
 struct value *shape_write_list(void *context, struct arena *arena, const struct shape *shape,
                                const void *items, size_t count);
 bool shape_read_list(void *context, struct arena *arena, const struct shape *shape,

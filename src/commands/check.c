@@ -114,7 +114,7 @@ static void advise_as(const struct controller *controller, const struct document
         advise_as(at->controller, document, findings);
 }
 
-// Of what is meant for us in objects of others, as an admission review is.
+// Judges what is meant for us in objects of others, as an admission review does.
 static void advise(const struct document *document, struct findings *findings)
 {
     for (size_t i = 0; document->kind->advised && i < controller_count; i++)

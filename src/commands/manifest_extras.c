@@ -47,8 +47,8 @@ void manifest_write_pod_monitor(const struct manifest *manifest)
 
 // ---- NetworkPolicy ------------------------------------------------------------------------------
 
-// Of what goes out nothing is said: servers are named by objects and files that change, and an API
-// server by an address that is none of its Pods.
+// The policy does not limit egress: backends are named by objects and files that change, and the
+// API server has an address that is none of its Pods'.
 void manifest_write_network_policy(const struct manifest *manifest)
 {
     static const char *const types[] = {"Ingress", NULL};

@@ -103,7 +103,7 @@ static const char *without_slashes(struct arena *arena, const char *path)
     return arena_copy(arena, path, len);
 }
 
-// What `signpost run` reads of a folder whose state lies in `state`.
+// Adds what `signpost run` reads of a folder whose state lies in `state`.
 static void add_folder(struct manifest_files *files, const char *path, const char *state)
 {
     size_t before = files->found_count;

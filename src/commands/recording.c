@@ -90,7 +90,7 @@ static const char *text_at(const struct describing *describing, size_t i)
                : NULL;
 }
 
-// One that can't be read now was read before: what it said then is not known any more.
+// Leaves out a file that can't be read any more: what it said when it was read is not known.
 static void add_file(struct value *files, struct arena *arena, const char *name, const char *path)
 {
     AUTO_BUFFER content = {0};
@@ -166,7 +166,7 @@ struct recorded_settings {
     struct previews previews;
 };
 
-// As the words of a call of `signpost run`.
+// The words of a call of `signpost run`, by which the settings are read.
 struct words {
     struct arena *arena;
     char **items;

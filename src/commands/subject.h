@@ -109,8 +109,8 @@ struct subject {
     // whether there is one, and what it says.
     bool (*shows)(const struct kind *kind, const struct value *tree);
     void (*show)(struct view *view, struct view_row *row, const struct value *tree);
-    // Of a name whose queries an object has forwarded: adds what becomes of such a query, in lines
-    // for people. What it needs may not be there; then it adds nothing.
+    // Adds, in lines for people, what becomes of a query for a name that an object has forwarded.
+    // Adds nothing where what it needs to know that is not there.
     void (*explain_forward)(const struct invocation *invocation, struct text name, uint16_t type,
                             struct buffer *out);
 };

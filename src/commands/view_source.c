@@ -52,7 +52,7 @@ static void take_object(void *context, const struct kind *kind, const struct val
                                           .is_gone = is_gone});
 }
 
-// Since it was looked at the right went.
+// The right to read the kind was lost after it had been checked.
 static void report_left_out(void *context, const struct kind *kind, const char *text)
 {
     (void)context;

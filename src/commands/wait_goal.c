@@ -45,7 +45,7 @@ static bool is_named(const struct kind *kind, struct text name)
            is_word(name, kind->singular);
 }
 
-// With the group behind it, or without.
+// The kind is written with its group behind a dot, or without it.
 static bool find_kind(const struct wait_scope *scope, struct text written, const struct kind **out)
 {
     struct text group = written, name;
@@ -138,7 +138,7 @@ static const struct value *find_condition(const struct view_row *row, struct tex
     return NULL;
 }
 
-// One that speaks of an earlier generation says nothing of what the object asks for now.
+// A condition of an earlier generation says nothing of what the object asks for now.
 static bool judge_condition(const struct wait_goal *goal, const struct view_row *row,
                             struct buffer *out)
 {

@@ -25,7 +25,7 @@ struct asking {
 
 // ---- what a name server answers -----------------------------------------------------------------
 
-// Of an object that does not say what ought to be answered, the name alone is asked for.
+// Asks for the name alone where the object does not say what ought to be answered.
 static void add_question(struct asking *asking, struct view *asked, struct who_entry *entry)
 {
     const struct who *who = &asking->who;

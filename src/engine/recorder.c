@@ -207,7 +207,7 @@ static const struct object *find_object(void *context, int64_t number)
     return number ? masked_of(&recorder->objects[recorder->by_number[number]]) : NULL;
 }
 
-// Those that a graft is made of come first. It is masked where its bodies are.
+// Writes the two objects that a graft is made of first. A graft is masked where its bodies are.
 static void write_graft(struct recorder *recorder, uint32_t id, struct buffer *out)
 {
     struct recorded_object recorded = recorder->objects[id];

@@ -43,7 +43,8 @@ struct recorder;
 // outlives it.
 struct recorder *recorder_new(const struct recorder_options *options, struct error *err);
 void recorder_free(struct recorder *recorder); // before the cache; accepts NULL
-// Of the file: the folder, the time and a random number. Lives as long as the recorder.
+// The path of the file, made of the folder, the time and a random number. It lives as long as the
+// recorder.
 const char *recorder_path(const struct recorder *recorder);
 
 // All of the following accept NULL, and do nothing once the recording has ended. What they are
@@ -71,6 +72,6 @@ struct recorder_reconciliation {
     const struct snapshot *snapshot;
     const struct decision *decision;
 };
-// Behind the objects of its snapshot that the file has not yet.
+// Writes the objects of the snapshot that the file does not have yet, and then the reconciliation.
 void recorder_add_reconciliation(struct recorder *recorder,
                                  const struct recorder_reconciliation *reconciliation);

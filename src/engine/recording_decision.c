@@ -58,7 +58,7 @@ static struct value *write_attributes(void *context, struct arena *arena, const 
 }
 static const struct shape_other as_map = {.write = write_attributes};
 
-// One that the decision has made comes with what it comes to.
+// A zone that the decision has made is written with its content.
 static struct value *write_zone(void *context, struct arena *arena, const void *member)
 {
     const struct recording *recording = context;

@@ -188,7 +188,7 @@ static void make_models(struct replay *replay)
     }
 }
 
-// As in the engine: one that reuses the backends of another has its settings, too.
+// A controller that reuses the backends of another has its settings, too, as in the engine.
 static void share_settings(struct replay *replay)
 {
     for (size_t i = 0; i < replay->controller_count; i++)

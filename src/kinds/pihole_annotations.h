@@ -41,8 +41,8 @@ struct pihole_managed {
 };
 
 void pihole_annotations_decode(const struct value *object, struct pihole_annotations *out);
-// Of an object that names hosts (struct kind, list_names): those of its annotation, or else of its
-// spec; that a name is in place is said of each.
+// Adds the hosts of an object, as list_names of struct kind: those of its annotation, or else of
+// its spec, each with whether it is in place.
 void pihole_list_names(const struct value *object, struct kind_names *out);
 // Has the comma-separated list that name, in whatever case?
 bool pihole_is_listed(struct text list, struct text name);

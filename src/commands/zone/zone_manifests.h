@@ -36,7 +36,7 @@ void zone_manifests_put_stored(struct zone_manifests *zones, const struct kind *
                                const struct value *tree);
 // All files and folders. What cannot be read is told on stderr: returns how many.
 size_t zone_manifests_read(struct zone_manifests *zones, const char *const *paths, size_t count);
-// The same of the folder store of --dir and --state-dir.
+// Reads what the folder store of --dir and --state-dir has; returns as zone_manifests_read() does.
 size_t zone_manifests_read_store(struct zone_manifests *zones, const struct invocation *invocation);
 size_t zone_manifests_file_count(const struct zone_manifests *zones);
 size_t zone_manifests_count(const struct zone_manifests *zones); // Zones and Records

@@ -19,7 +19,8 @@ void native_zones_of(struct arena *arena, const struct update_record *record,
                      struct native_zones *out);
 // The zone that has the name, the longest one of several; NATIVE_ZONES_MAX: none has it.
 size_t native_zone_of_name(const struct native_zones *zones, struct text name);
-// That zone itself, of a record whichever its engine; no text: none has it, or none is known.
+// The zone of a record, whichever its engine, that has the name; no text: none has it, or no zone
+// is known.
 struct text native_zone_for(struct arena *arena, const struct update_record *record,
                             struct text name);
 

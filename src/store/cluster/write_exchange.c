@@ -234,8 +234,8 @@ static void refuse_write(struct write *write, const struct error *error)
     writes_fail(write, error);
 }
 
-// Then what has the name is looked at, and our labels are put back on what is ours. A dry run
-// writes nothing, whatever has the name.
+// True if the object that has the name is to be read, so that our labels are put back on it where
+// it is ours. A dry run writes nothing, whatever has the name.
 static bool is_name_taken(const struct write *write, const struct api_reply *reply)
 {
     return write->type == WRITE_CREATE && write->step == STEP_SEND && !reply->is_ok &&
