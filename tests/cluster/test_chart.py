@@ -12,7 +12,7 @@ import yaml
 
 import build
 import clusters
-from harness import GROUP, ROOT, run
+from harness import GROUP, ROOT, run, wait_until
 from pods import Pod, deployment_of
 from test_crds import SPECS
 from test_extras import monitored  # noqa: F401
@@ -128,9 +128,18 @@ def check_pod(made, values):
         assert policy == (values.get("image", {}).get("pullPolicy") or None)
 
 
+def assert_kept(cluster):
+    """A kind that is on its way goes later than the uninstallation ends."""
+    kind = cluster.api.get("CustomResourceDefinition", f"dnsrecords.{GROUP}")
+    assert "deletionTimestamp" not in kind["metadata"]
+
+
 def compare(helm, namespace, values):
     """The objects of both, which are the same."""
     text = helm.template(namespace, values)
+    for item in yaml.load_all(text, Loader=yaml.CSafeLoader):
+        if item and item["kind"] == "CustomResourceDefinition":
+            assert item["metadata"].get("annotations") == KEEP, item["metadata"]["name"]
     made, printed = objects(text), objects(helm.manifests(namespace, values))
     check_pod(made, values)
     if "resources" in values:
@@ -303,6 +312,7 @@ def test_from_the_kinds_of_the_first_release_every_object_stays(first, helm):
     assert code == 0, errors
     helm.run("uninstall", "signpost", "-n", "dns", cluster=first)
     assert stored(first) == before
+    assert_kept(first)
 
 
 def test_installed_upgraded_and_removed_it_keeps_kinds_and_objects(own, helm, programs, tmp_path):
@@ -321,8 +331,9 @@ def test_installed_upgraded_and_removed_it_keeps_kinds_and_objects(own, helm, pr
     own.api.wait_condition("DNSRecord", "www", "default", "Ready", "False")
     helm.run("upgrade", "signpost", CHART, "-n", "dns", "--reuse-values", "--set",
              "controllers={dnsclass,dnsrecord,ingress}", cluster=own)
-    assert account.may("list", "ingresses", "networking.k8s.io")
-    assert not account.may("list", "zones", "kubi.zone")
+    wait_until(lambda: account.may("list", "ingresses", "networking.k8s.io"), "it may list Ingresses")
+    wait_until(lambda: not account.may("list", "zones", "kubi.zone"), "and no zones any more")
     helm.run("uninstall", "signpost", "-n", "dns", cluster=own)
+    assert_kept(own)
     assert own.api.get("Deployment", "signpost", "dns") is None
     assert own.api.get("DNSRecord", "www", "default")["spec"]["domain"] == "example.org"

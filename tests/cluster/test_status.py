@@ -4,7 +4,7 @@ import json
 import re
 
 from clusters import rule
-from harness import LOOPBACK, SIGNPOST, free_port, run, wait_until
+from harness import HANG_S, LOOPBACK, SIGNPOST, free_port, run, wait_until
 from operators import Operator, dns_class, record, secret, wait_state
 
 KEY = b"k" * 32
@@ -62,10 +62,10 @@ def test_a_name_of_a_cluster_is_explained_and_an_object_is_waited_for(cluster, n
             rule("dnsrecords", "get", "list", "watch"), rule("dnsclasses", "get", "list", "watch")])
         words += (account.kubeconfig,)
         waiting = programs.start("wait", [SIGNPOST, "wait", "dnsrecord/www", f"dnsclass/{namespace}",
-                                          "--timeout", "50s", *words])
+                                          "--timeout", f"{HANG_S - 20}s", *words])
         Operator(programs, cluster, namespace).start()
         cluster.api.apply(record(namespace, "www", namespace))
-        assert waiting.wait(60) == 0, waiting.log()
+        assert waiting.wait(HANG_S) == 0, waiting.log()
         assert f"DNSRecord/{namespace}/www is as declared: RecordCreated" in waiting.log()
         code, out, _ = run("who", "WWW.example.test", *words, timeout=60)
         assert (code, out.splitlines()[0]) == (

@@ -19,7 +19,7 @@ from harness import wait_until
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 FILE = re.compile(r"# ([\w./-]+)")
-LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|apply .*--dry-run=server)|curl|grep|k?dig"
+LOOKS = re.compile(r"kubectl (-n \S+ )?(get|describe|auth can-i|apply .*--dry-run=server)|curl|grep|k?dig"
                    r"|signpost (check|import|render|status|who|zone|corefile)"
                    r"|(for .*; do|done)$")
 REFUSED = re.compile(r"^(Error from server|error:|The request is invalid)"

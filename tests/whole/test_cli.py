@@ -351,6 +351,7 @@ def test_alerts_are_printed_when_they_are_asked_for():
     found = {rule["alert"]: (rule["expr"], rule.get("for")) for rule in alert_rules()}
     assert list(found)[:5] == ["SignpostNotReady", "SignpostWithoutLeader", "SignpostWatchDead",
                                "SignpostGuardHolds", "SignpostBackendFailing"]
+    assert [found[name][1] for name in list(found)[:5]] == ["10m", "2m", "5m", "5m", "10m"]
     assert dict(list(found.items())[5:]) == {
         "CoreDNSReloadFailed": ("increase(coredns_reload_failed_total[15m]) > 0", None),
         "SignpostCorefileNotConverged": (

@@ -203,9 +203,10 @@ def test_quickstart_runs_from_the_image(container, programs, layout, tmp_path):
             ask_dns(knot.port, "blog.home.example", "CNAME") == {"www.home.example."}
     wait_until(is_answered, lambda: f"the answers\n{programs.tails()}", 20)
     wait_until(lambda: harness.fetch(health_port, "/readyz")[0] == 200, "run is ready", 10, [run])
-    shown = image.run("status", "--dir", "/manifests", "--state-dir", "/state/run", "--ask",
-                      f"{LOOPBACK}:{knot.port}")[1]
-    assert re.search(r"Record/default/web +www\.home\.example A +True +RecordCreated +ok", shown)
+    shown = lambda: image.run("status", "--dir", "/manifests", "--state-dir",  # noqa: E731
+                              "/state/run", "--ask", f"{LOOPBACK}:{knot.port}")[1]
+    ready = re.compile(r"Record/default/web +www\.home\.example A +True +RecordCreated +ok")
+    wait_until(lambda: ready.search(shown()), shown, 20, [run])
     assert run.stop() == 0
 
 

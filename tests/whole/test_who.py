@@ -77,6 +77,7 @@ def records(memory):
                  record_text("any", "A", "*.apps", ["192.0.2.3"]))
     memory.start()
     memory.wait_ready("web", "blog", "any")
+    memory.wait_reason("home", "ServerHealthy", kind="DNSClass")
     return memory
 
 
