@@ -359,14 +359,14 @@ const char *recorder_path(const struct recorder *recorder)
 
 // ---- what happened ------------------------------------------------------------------------------
 
-static bool is_on(const struct recorder *recorder)
+bool recorder_is_on(const struct recorder *recorder)
 {
     return recorder && recorder->file;
 }
 
 void recorder_begin(struct recorder *recorder, const struct controller *const *items, size_t count)
 {
-    if (!is_on(recorder))
+    if (!recorder_is_on(recorder))
         return;
     char when[WHEN_TEXT_MAX];
     struct arena *arena = recorder->arena;
@@ -385,7 +385,7 @@ void recorder_begin(struct recorder *recorder, const struct controller *const *i
 
 void recorder_add_settings(struct recorder *recorder)
 {
-    if (!is_on(recorder))
+    if (!recorder_is_on(recorder))
         return;
     struct value *line = value_make(recorder->arena, VALUE_MAP);
     value_set(line, TEXT("settings"),
@@ -403,7 +403,7 @@ static struct value *line_of_model(struct recorder *recorder, size_t model)
 void recorder_add_put(struct recorder *recorder, size_t model, const struct object *object,
                       bool is_gone)
 {
-    if (!is_on(recorder))
+    if (!recorder_is_on(recorder))
         return;
     struct value *line = line_of_model(recorder, model);
     value_put_int(recorder->arena, line, is_gone ? "remove" : "put",
@@ -413,7 +413,7 @@ void recorder_add_put(struct recorder *recorder, size_t model, const struct obje
 
 void recorder_add_settling(struct recorder *recorder, size_t model, int64_t now_ms)
 {
-    if (!is_on(recorder))
+    if (!recorder_is_on(recorder))
         return;
     struct value *line = line_of_model(recorder, model);
     value_put_int(recorder->arena, line, "settledAt", now_ms);
@@ -422,7 +422,7 @@ void recorder_add_settling(struct recorder *recorder, size_t model, int64_t now_
 
 void recorder_add_renewal(struct recorder *recorder, size_t model)
 {
-    if (!is_on(recorder))
+    if (!recorder_is_on(recorder))
         return;
     struct value *line = line_of_model(recorder, model);
     value_put_bool(recorder->arena, line, "renewed", true);
@@ -433,7 +433,7 @@ void recorder_add_published(struct recorder *recorder, size_t model, const struc
                             const struct zone *zone)
 {
     bool is_new;
-    if (!is_on(recorder))
+    if (!recorder_is_on(recorder))
         return;
     struct value *line = line_of_model(recorder, model);
     value_put_int(recorder->arena, line, "published", number_object(recorder, object));
@@ -444,7 +444,7 @@ void recorder_add_published(struct recorder *recorder, size_t model, const struc
 void recorder_add_servers(struct recorder *recorder, size_t model, const struct object *object,
                           const char *group, const struct server_view *servers, size_t count)
 {
-    if (!is_on(recorder))
+    if (!recorder_is_on(recorder))
         return;
     struct value *line = line_of_model(recorder, model);
     value_set(line, TEXT("servers"), recording_write_servers(recorder->arena, servers, count));
@@ -482,14 +482,14 @@ static struct value *decide_masked(struct recorder *recorder,
 void recorder_add_reconciliation(struct recorder *recorder,
                                  const struct recorder_reconciliation *reconciliation)
 {
-    if (!is_on(recorder))
+    if (!recorder_is_on(recorder))
         return;
     struct recording *recording = &recorder->recording;
     struct value *line = value_make(recorder->arena, VALUE_MAP);
     recording->has_masked = false;
     struct value *snapshot = recording_write_snapshot(
         recording, recorder->arena, reconciliation->controller, reconciliation->snapshot);
-    if (!is_on(recorder)) {
+    if (!recorder_is_on(recorder)) {
         arena_reset(recorder->arena);
         return;
     }

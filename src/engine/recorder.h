@@ -47,6 +47,9 @@ void recorder_free(struct recorder *recorder); // before the cache; accepts NULL
 // recorder.
 const char *recorder_path(const struct recorder *recorder);
 
+// False: the recording has ended, and a log line said why.
+bool recorder_is_on(const struct recorder *recorder);
+
 // All of the following accept NULL, and do nothing once the recording has ended. What they are
 // given is borrowed for the call.
 

@@ -147,9 +147,10 @@ def test_a_recording_of_it_is_replayed_to_the_same_decisions(site, tmp_path):
     for name in ("team", "default"):
         site.api.delete(KIND, name)
         wait_until(lambda: site.api.get(KIND, name, None) is None, f"{name} is gone", 20)
-    for replica in site.operator.replicas:
-        replica.program.kill()
-    code, out, errors = replay_elsewhere(recording_of(tmp_path / "recordings"),
+    programs = [replica.program for replica in site.operator.replicas]
+    for program in programs:
+        program.kill()
+    code, out, errors = replay_elsewhere(recording_of(tmp_path / "recordings", *programs),
                                          tmp_path / "elsewhere", "--controller", "clusterdns")
     assert (code, errors) == (0, ""), out
     assert "came out as recorded" in out

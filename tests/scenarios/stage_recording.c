@@ -46,6 +46,7 @@ struct checking {
     struct zone_settings zones;
     const struct zones_config *config;
     struct buffer *out;
+    size_t made; // reconciliations that were made again
     size_t differ;
 };
 
@@ -70,6 +71,7 @@ static void reconciled(void *context, const struct replay *replay, const struct 
 {
     (void)replay;
     struct checking *checking = context;
+    checking->made++;
     if (replayed->is_same || checking->differ++ >= SHOWN_MAX)
         return;
     buffer_printf(checking->out, "%s %.*s/%.*s %.*s\n  recorded ", replayed->controller->name,
@@ -81,29 +83,41 @@ static void reconciled(void *context, const struct replay *replay, const struct 
     buffer_add_char(checking->out, '\n');
 }
 
+// Scenarios put it where no recording may have it.
+static const char planted[] = "PLANTED";
+
 static void replay_file(struct checking *checking, const char *path)
 {
     AUTO_BUFFER content = {0};
     struct error err = {0};
     struct text line;
+    size_t recorded = 0;
     CLEANUP(replay)
     struct replay *replay = replay_new(
         &(struct replay_options){kinds, kind_count, checking->stage->controllers,
                                  checking->stage->controller_count, settle, reconciled, checking});
     must(disk_read(&content, path, FILE_OCTETS_MAX, &err));
+    if (content.len && memmem(content.at, content.len, planted, strlen(planted)))
+        buffer_add_text(checking->out, "a planted secret is recorded\n");
     struct text rest = buffer_text(&content);
     while (text_cut(&rest, '\n', &line)) {
+        recorded += text_starts(line, "{\"controller\"");
         if (!line.len || replay_line(replay, line, &err))
             continue;
         buffer_printf(checking->out, "%s: %.200s\n", err.text, line.at);
         return;
     }
+    if (checking->made != recorded)
+        buffer_printf(checking->out, "%zu reconciliations are recorded, %zu were made again\n",
+                      recorded, checking->made);
 }
 
 void stage_recording_end(struct stage *stage, struct recorder *recorder, struct buffer *out)
 {
     struct checking checking = {.stage = stage, .out = out};
     autofree char *path = mem_copy_text(recorder_path(recorder));
+    if (!recorder_is_on(recorder))
+        buffer_add_text(out, "the recording ended early\n");
     recorder_free(recorder);
     replay_file(&checking, path);
     must(disk_remove(disk_system(), path, NULL));

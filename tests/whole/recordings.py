@@ -8,7 +8,10 @@ import subprocess
 import harness
 
 
-def recording_of(folder):
+def recording_of(folder, *programs):
+    """Of programs that wrote it to their end."""
+    for program in programs:
+        assert "the recording ends here" not in program.log()
     paths = list(folder.iterdir())
     assert len(paths) == 1
     return paths[0]
