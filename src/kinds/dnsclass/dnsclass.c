@@ -83,11 +83,13 @@ void dnsclass_decode(struct arena *arena, const struct value *object, struct dns
 }
 
 // User info is refused as part of the server, but it may hold a password all the same.
+// A user with a password, or a token in the query, is refused, but stands in the object until then.
 bool dnsclass_has_secret(const struct value *object)
 {
     struct text server = value_text_at(object, "spec.server");
     return value_text_at(object, "spec.hmacAuth.secret").len > 0 ||
-           (server.len && memchr(server.at, '@', server.len));
+           (server.len &&
+            (memchr(server.at, '@', server.len) || memchr(server.at, '?', server.len)));
 }
 
 struct text dnsclass_server(struct arena *arena, const struct dnsclass *dnsclass)
