@@ -10,7 +10,7 @@
 #include "commands/subject.h"
 #include "io/disk.h"
 
-enum { FILE_OCTETS_MAX = 1 << 20 };
+enum { FILE_OCTETS_MAX = 16 << 20 }; // more than any reader of such a file takes
 
 // ---- describing ---------------------------------------------------------------------------------
 
@@ -201,10 +201,15 @@ static bool add_recorded_file(struct words *words, struct words *paths, struct t
 {
     char *path = temporary_path(words->arena, name);
     if (!content.at)
-        return error_set(err, FAULT_SPEC, "", "the file of --%.*s is not in it", TEXT_ARGS(name));
+        return error_set(
+            err, FAULT_SPEC, "",
+            "the file of --%.*s is not in it: it could not be read when this was recorded",
+            TEXT_ARGS(name));
     add_setting(words, name, text_of(path));
     add_word(paths, path);
-    return disk_replace(disk_system(), path, content, 0600, false, err);
+    return disk_replace(disk_system(), path, content, 0600, false, err) ||
+           error_set(err, FAULT_SPEC, "",
+                     "cannot write %s: set TMPDIR to a folder that can be written", path);
 }
 
 static bool add_words(struct words *words, struct words *paths, const struct value *described,

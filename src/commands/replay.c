@@ -284,6 +284,19 @@ static void forget_environment(void)
         setenv("TMPDIR", kept, 1);
 }
 
+static bool check_controller(const struct invocation *invocation, struct error *err)
+{
+    AUTO_BUFFER names = {0};
+    const char *wanted = option_text(invocation, "controller");
+    for (size_t i = 0; wanted && i < controller_count; i++) {
+        if (!strcmp(wanted, controllers[i]->name))
+            return true;
+        buffer_printf(&names, "%s%s", i ? ", " : "", controllers[i]->name);
+    }
+    return !wanted || error_set(err, FAULT_SPEC, "", "--controller %s: there are %s", wanted,
+                                buffer_text(&names).at);
+}
+
 static int replay_run(struct invocation *invocation)
 {
     struct error err;
@@ -293,6 +306,8 @@ static int replay_run(struct invocation *invocation)
     if (invocation->argument_count != 1)
         return command_fail(2, "give one FILE, as `signpost run --record FOLDER` writes them");
     const char *path = invocation->arguments[0];
+    if (!check_controller(invocation, &err))
+        return command_fail(2, "%s", err.text);
     if (!disk_read(&content, path, RECORDER_OCTETS_MAX, &err))
         return command_fail(2, "%s", err.text);
     if (!content.len)

@@ -88,6 +88,8 @@ static void faults_of_targets_say_what_there_is(void **state)
     assert_refused("dnsrecords.example.org/web", "declared",
                    "there is no kind dnsrecords.example.org; the kinds are DNSClass, DNSRecord");
     assert_refused("web", "declared", "web: expected KIND/NAMESPACE/NAME or KIND/NAME");
+    assert_refused("dnsrecord/a/b/c", "declared",
+                   "dnsrecord/a/b/c: expected KIND/NAMESPACE/NAME or KIND/NAME");
     assert_refused("dnsclass/x/home", "declared",
                    "dnsclass/x/home: objects of kind DNSClass are in no namespace");
     assert_refused("dnsrecord/web", "programmed",

@@ -94,7 +94,8 @@ bool wait_target_read(struct wait_target *target, struct arena *arena,
 {
     struct text rest = text, kind, first;
     text_cut(&rest, '/', &kind);
-    if (!text_cut(&rest, '/', &first) || !first.len || (rest.at && !rest.len))
+    if (!text_cut(&rest, '/', &first) || !first.len ||
+        (rest.at && (!rest.len || memchr(rest.at, '/', rest.len))))
         return error_set(err, FAULT_SPEC, "", "%.*s: expected KIND/NAMESPACE/NAME or KIND/NAME",
                          TEXT_ARGS(text));
     if (!find_kind(scope, kind, &target->kind))

@@ -136,8 +136,11 @@ static bool add_controller(struct replay *replay, struct text name, struct error
 {
     const struct controller *controller = find_controller(&replay->options, name);
     if (!controller)
-        return error_set(err, FAULT_SPEC, "", "this program has no controller \"%.*s\"",
-                         TEXT_ARGS(name));
+        return error_set(
+            err, FAULT_SPEC, "",
+            "this program has no controller \"%.*s\": replay it with the release that made "
+            "it",
+            TEXT_ARGS(name));
     if (replay->controller_count == CONTROLLERS_MAX)
         return error_set(err, FAULT_SPEC, "", "more than %d controllers", CONTROLLERS_MAX);
     replay->controllers[replay->controller_count++] = controller;
@@ -288,8 +291,9 @@ static bool take_object(struct replay *replay, const struct value *line, struct 
     int64_t number = value_int_at(line, "object", 0);
     size_t expected = replay->object_count ? replay->object_count : 1;
     if (number < 0 || (size_t)number != expected)
-        return error_set(err, FAULT_SPEC, "", "object %zu is expected here: lines are missing",
-                         expected);
+        return error_set(
+            err, FAULT_SPEC, "",
+            "object %zu is expected here: lines are missing, so ask for the whole file", expected);
     struct object *object =
         value_find(line, "tree") ? make_object(replay, line, err) : make_graft(replay, line, err);
     if (!object)
@@ -437,7 +441,9 @@ static bool take_reconciliation(struct replay *replay, const struct value *line,
     if (at < 0 || (size_t)at >= replay->controller_count)
         return error_set(err, FAULT_SPEC, "", "there is no controller %lld", (long long)at);
     if (replay->models[place_of_model(replay, (size_t)at)].is_unsettled)
-        return error_set(err, FAULT_SPEC, "", "its model has not settled: lines are missing");
+        return error_set(err, FAULT_SPEC, "",
+                         "its model has not settled: lines are missing, so ask for the whole "
+                         "file");
     const struct controller *controller = replay->controllers[at];
     const struct value *recorded = value_find(line, "decision");
     if (!recording_read_snapshot(&replay->recording, replay->arena, controller,
@@ -477,11 +483,12 @@ static bool take_line(struct replay *replay, const struct value *line, struct er
     if (value_find(line, "settings"))
         return take_settings(replay, line, err);
     if (!replay->has_settings)
-        return error_set(err, FAULT_SPEC, "", "the settings are missing");
+        return error_set(err, FAULT_SPEC, "", "the settings are missing: ask for the whole file");
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (value_find(line, rows[i].key))
             return rows[i].take(replay, line, err);
-    return error_set(err, FAULT_SPEC, "", "this is no line of a recording");
+    return error_set(err, FAULT_SPEC, "",
+                     "this is no line of a recording: ask for the file as it was made");
 }
 
 bool replay_line(struct replay *replay, struct text text, struct error *err)

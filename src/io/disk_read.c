@@ -48,7 +48,7 @@ static int open_regular(const char *path, struct stat *stat_of_file, struct erro
 
 static bool refuse_size(const char *path, size_t limit, struct error *err)
 {
-    error_set(err, FAULT_SPEC, "TooLarge", "%s is larger than %zu octets; split it", path, limit);
+    error_set(err, FAULT_SPEC, "TooLarge", "%s is larger than %zu octets", path, limit);
     if (err)
         err->status = EFBIG;
     return false;

@@ -28,7 +28,7 @@ def recorded(memory, tmp_path):
     memory.remove("web.yaml")
     memory.wait_gone("www")
     memory.program.kill()
-    return recording_of(tmp_path / "recordings")
+    return recording_of(tmp_path / "recordings", memory.program)
 
 
 def test_records_come_out_as_recorded(recorded, tmp_path):
@@ -56,6 +56,13 @@ def test_one_object_is_shown_with_what_it_saw(recorded, tmp_path):
     code, out, _ = replay_elsewhere(recorded, tmp_path / "nobody", "--object", "default/nobody")
     assert code == 1
     assert out == "no reconciliation of those that are asked for is in it\n"
+    code, _, errors = replay_elsewhere(recorded, tmp_path / "controller", "--controller", "dnsrecrd")
+    assert code == 2
+    assert "--controller dnsrecrd: there are " in errors and "dnsrecord, " in errors
+    trace = next(line["snapshot"]["trace"] for line in lines_of(recorded) if "controller" in line)
+    code, out, _ = replay_elsewhere(recorded, tmp_path / "trace", "--trace", trace, "--show")
+    assert code == 0
+    assert out.count(" trace ") == 1 and f" trace {trace}: the same\n" in out
 
 
 def test_what_would_be_decided_otherwise_is_told(recorded, tmp_path):
@@ -91,7 +98,7 @@ def test_settings_and_their_files_travel_along(ingresses_at, new_pihole, tmp_pat
     site.start("--pihole-targets", targets, "--record", tmp_path / "recordings")
     site.wait_synced("app", "app.home.lan")
     site.program.kill()
-    recording = recording_of(tmp_path / "recordings")
+    recording = recording_of(tmp_path / "recordings", site.program)
     assert pihole.password not in recording.read_text()
     targets.unlink()
     token.unlink()
@@ -116,13 +123,40 @@ def test_zones_and_their_configuration_travel_along(programs, tmp_path):
     serial = site.serial()
     site.wait(lambda: site.serial() != serial, "the zone has a new serial")
     site.program.kill()
-    recording = recording_of(tmp_path / "recordings")
+    recording = recording_of(tmp_path / "recordings", site.program)
     secret = site.servers["knot"].secret
     assert secret not in recording.read_text()
     assert len([line for line in lines_of(recording) if "settings" in line]) > 2
     code, out, errors = replay_elsewhere(recording, tmp_path / "elsewhere")
     assert (code, errors) == (0, ""), out
     assert "came out as recorded" in out
+
+
+def test_a_settings_file_is_recorded_however_large_it_may_be(programs, tmp_path):
+    site = secondaries.Primary(programs, tmp_path, kinds=("knot",))
+    with open(site.config, "a", encoding="utf-8") as file:
+        file.writelines(f"# {'-' * 100}\n" for _ in range(2 * 1024 * 1024 // 100))
+    site.start("--record", tmp_path / "recordings")
+    site.wait(site.serial, "the zone has a serial")
+    site.program.kill()
+    recording = recording_of(tmp_path / "recordings", site.program)
+    assert recording.stat().st_size > 2 * 1024 * 1024
+    code, out, errors = replay_elsewhere(recording, tmp_path / "elsewhere")
+    assert (code, errors) == (0, ""), out
+    assert "came out as recorded" in out
+
+
+def test_a_token_in_a_server_that_is_refused_is_not_recorded(memory, tmp_path):
+    for name, url in (("query", f"http://{harness.LOOPBACK}:1?token={PLANTED}"),
+                      ("user", f"http://me:{PLANTED}@{harness.LOOPBACK}:1")):
+        memory.write(f"{name}.yaml", class_text(name, server=url, secret=None))
+    memory.start("--record", tmp_path / "recordings")
+    for name in ("query", "user"):
+        memory.wait_reason(name, "InvalidConfiguration", kind="DNSClass")
+    memory.program.kill()
+    recording = recording_of(tmp_path / "recordings", memory.program)
+    assert PLANTED not in recording.read_text()
+    assert replay_elsewhere(recording, tmp_path / "elsewhere")[0] == 0
 
 
 def test_only_what_was_in_use_is_recorded(ingresses_at, new_pihole, tmp_path):
@@ -145,7 +179,7 @@ def test_only_what_was_in_use_is_recorded(ingresses_at, new_pihole, tmp_path):
     site.add("app", "app.home.lan")
     site.wait_synced("app", "app.home.lan")
     site.program.kill()
-    recording = recording_of(tmp_path / "recordings")
+    recording = recording_of(tmp_path / "recordings", site.program)
     assert PLANTED not in recording.read_text()
     code, out, errors = replay_elsewhere(recording, tmp_path / "elsewhere")
     assert (code, errors) == (0, ""), out
@@ -177,11 +211,11 @@ def test_no_form_of_a_secret_is_recorded(site, tmp_path):
     for name in ("www", "two", "in"):
         made.wait_reason(name, "ServerUnreachable")
     made.program.kill()
-    text = recording_of(tmp_path / "recordings").read_text()
+    text = recording_of(tmp_path / "recordings", made.program).read_text()
     assert text.count('"kind":"Secret"') == 2 * 2  # the line's and the tree's
     for form in (PLANTED, base64.b64encode(PLANTED.encode()).decode(), PLANTED.encode().hex()):
         assert form not in text
-    code, out, errors = replay_elsewhere(recording_of(tmp_path / "recordings"),
+    code, out, errors = replay_elsewhere(recording_of(tmp_path / "recordings", made.program),
                                          tmp_path / "elsewhere")
     assert (code, errors) == (0, ""), out
 
