@@ -467,16 +467,20 @@ const struct command check_command = {
         "each Pi-hole a login, what would keep us from writing, and the lists as they stand; "
         "and in a cluster SelfSubjectAccessReviews and whether the kinds are there: for the rights "
         "give the same options as to `signpost run`. Each answer is a line that begins with `ok`, "
-        "`warn` or `error`; an error is exit code 1. Without PATH and with a cluster as the store "
-        "no "
-        "file is read.\n"
+        "`warn` or `error`. Without PATH and with a cluster as the store "
+        "no file is read.\n"
         "\n"
         "--output json prints one document: \"findings\", a list of maps with \"level\" (error, "
         "warning, info), \"file\", \"line\", \"column\", \"object\", \"reason\" and \"text\"; with "
         "--live \"live\", a list of maps with \"level\" (ok, warn, error), \"what\" and \"text\"; "
-        "and "
-        "the numbers of \"files\", \"unread\", \"objects\", \"skipped\", \"errors\" and "
+        "and the numbers of \"files\", \"unread\", \"objects\", \"skipped\", \"errors\" and "
         "\"warnings\".",
+    .exit_docs =
+        {
+            "there is no error and, with --strict, no warning",
+            "there are errors, or with --strict warnings, of files or of --live",
+            "an argument is wrong, or a file cannot be read",
+        },
     .examples = "signpost check\n"
                 "signpost check manifests/ extra.yaml\n"
                 "kubectl kustomize | signpost check -f -\n"

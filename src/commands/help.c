@@ -6,13 +6,18 @@
 #include "commands/manual.h"
 #include "commands/print.h"
 
-enum { COLUMNS = 80, NAME_INDENT = 2, DOC_INDENT = 8, OPTIONS_MAX = 256 };
+enum { COLUMNS = 80, NAME_INDENT = 2, EXIT_INDENT = 5, DOC_INDENT = 8, OPTIONS_MAX = 256 };
 
-const struct exit_code exit_codes[EXIT_CODE_COUNT] = {
-    {0, "done; clean; as declared"},
-    {1, "findings; something is not as declared; failed"},
-    {2, "wrong usage or configuration; input that cannot be read"},
+static const char *const exit_docs[EXIT_CODES] = {
+    "done; clean; as declared",
+    "findings; something is not as declared; failed",
+    "wrong usage or configuration; input that cannot be read",
 };
+
+const char *exit_doc(const struct command *command, int code)
+{
+    return command && command->exit_docs[code] ? command->exit_docs[code] : exit_docs[code];
+}
 
 const char signpost_summary[] = "makes DNS what your manifests declare";
 
@@ -86,11 +91,14 @@ static void write_option(struct buffer *out, const struct option *option)
 
 // ---- pages --------------------------------------------------------------------------------------
 
-static void write_exit_codes(struct buffer *out)
+static void write_exit_codes(struct buffer *out, const struct command *command)
 {
     buffer_add_text(out, "\nExit codes:\n");
-    for (size_t i = 0; i < EXIT_CODE_COUNT; i++)
-        buffer_printf(out, "  %d  %s\n", exit_codes[i].code, exit_codes[i].doc);
+    for (int code = 0; code < EXIT_CODES; code++) {
+        size_t at = out->len + NAME_INDENT;
+        print_wrapped(out, exit_doc(command, code), EXIT_INDENT, COLUMNS);
+        out->at[at] = (char)('0' + code); // in the indentation
+    }
 }
 
 // Of two words the first is `first`. NULL: any command.
@@ -129,7 +137,7 @@ void help_write_summary(struct buffer *out)
     write_commands(out, NULL);
     buffer_add_char(out, '\n');
     print_wrapped(out, options_doc, 0, COLUMNS);
-    write_exit_codes(out);
+    write_exit_codes(out, NULL);
     buffer_add_text(out, "\n`signpost help COMMAND` or `signpost COMMAND --help` says more, "
                          "`signpost\nhelp options` of the options that many commands have.\n");
 }
@@ -194,7 +202,7 @@ void help_write_command(struct buffer *out, struct arena *arena, const struct co
     if (!is_all)
         write_common(out, arena, command);
     write_examples(out, command);
-    write_exit_codes(out);
+    write_exit_codes(out, command);
 }
 
 static bool is_reported(const struct option *const *reported, size_t count,
@@ -329,6 +337,12 @@ const struct command help_command = {
     .name = "help",
     .summary = "tell what commands and options there are",
     .positional = "[COMMAND|options]",
+    .exit_docs =
+        {
+            "it is printed",
+            "it cannot be written out",
+            "an argument is wrong",
+        },
     .doc = "Without a command: a summary; of \"options\": those that many commands have. Help, "
            "manual pages and completion are made of the same "
            "tables as the program's own parsing of options.",

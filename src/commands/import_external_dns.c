@@ -414,10 +414,13 @@ const struct command import_external_dns_command = {
            "other file. It keeps its ownership mark (adoptOwner), so that its records stay its "
            "own. Flags that are no parameters become extraArgs. What the object cannot say, and "
            "what of it has to be mended, stands on stderr; a secret among the arguments or the "
-           "variables is not printed.\n"
-           "\n"
-           "Exit code 0: all of it is said; 1: some is not, or has errors; 2: the file cannot be "
-           "read.",
+           "variables is not printed.",
+    .exit_docs =
+        {
+            "all of it is said",
+            "some is not, or has errors",
+            "the file cannot be read",
+        },
     .examples = "kubectl -n dns get deployment external-dns -o yaml > deployment.yaml\n"
                 "signpost import external-dns deployment.yaml > record.yaml\n",
     .run = import_run,

@@ -87,12 +87,12 @@ static void begin_page(struct buffer *out, const char *command, const char *summ
     add_line(out, text_of(summary));
 }
 
-static void add_exit_codes(struct buffer *out)
+static void add_exit_codes(struct buffer *out, const struct command *command)
 {
     buffer_add_text(out, ".SH EXIT STATUS\n");
-    for (size_t i = 0; i < EXIT_CODE_COUNT; i++) {
-        buffer_printf(out, ".TP\n.B %d\n", exit_codes[i].code);
-        add_line(out, text_of(exit_codes[i].doc));
+    for (int code = 0; code < EXIT_CODES; code++) {
+        buffer_printf(out, ".TP\n.B %d\n", code);
+        add_line(out, text_of(exit_doc(command, code)));
     }
 }
 
@@ -157,7 +157,7 @@ void man_write_summary(struct buffer *out)
         buffer_add_char(out, '\n');
         add_line(out, text_of(commands[i]->summary));
     }
-    add_exit_codes(out);
+    add_exit_codes(out, NULL);
     add_see_also(out, NULL);
 }
 
@@ -176,7 +176,7 @@ void man_write_command(struct buffer *out, struct arena *arena, const struct com
         buffer_add_text(out, ".SH OPTIONS\n");
     for (size_t i = 0; i < count; i++)
         add_option(out, options[i]);
-    add_exit_codes(out);
+    add_exit_codes(out, command);
     if (command->examples) {
         buffer_add_text(out, ".SH EXAMPLES\n");
         add_verbatim(out, command->examples);

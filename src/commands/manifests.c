@@ -307,6 +307,12 @@ extern const struct command manifests_command;
 const struct command manifests_command = {
     .name = "manifests",
     .summary = "print what a cluster needs to run Signpost",
+    .exit_docs =
+        {
+            "all is printed",
+            "it cannot be written out",
+            "an argument is wrong",
+        },
     .doc =
         "Prints YAML for `kubectl apply --server-side -f -`, made of the same tables that the "
         "program itself checks objects with and asks for its rights by. CRDs that another operator "

@@ -8,12 +8,8 @@
 
 // What is told of the commands: help, manual pages and shell completion, all made of their tables.
 
-struct exit_code {
-    int code;
-    const char *doc;
-};
-enum { EXIT_CODE_COUNT = 3 };
-extern const struct exit_code exit_codes[EXIT_CODE_COUNT];
+// What an exit code means, below EXIT_CODES, of that command; NULL: of all.
+const char *exit_doc(const struct command *command, int code);
 
 extern const char signpost_summary[]; // one line
 extern const char options_doc[];      // where options come from

@@ -83,6 +83,7 @@ enum { OPTION_GROUPS_MAX = 10 };
     }
 
 struct invocation;
+enum { EXIT_CODES = 3 }; // 0: done; 1: findings or failed; 2: usage
 struct command {
     const char *name;        // one word, or two ("plan apply")
     const char *summary;     // one line
@@ -90,9 +91,11 @@ struct command {
     const char *path_option; // "dir": the one argument is its value; or NULL
     const char *doc;         // paragraphs for --help and the manual page
     const char *examples;    // or NULL
+    // What each exit code means; NULL: what it means of all commands (manual.h).
+    const char *exit_docs[EXIT_CODES];
     struct option_group groups[OPTION_GROUPS_MAX];
     bool has_settings;                         // the controllers' settings are options of it too
-    int (*run)(struct invocation *invocation); // exit code: 0 done, 1 findings or failed, 2 usage
+    int (*run)(struct invocation *invocation); // an exit code
 };
 
 // All options of a command in the order of help, the controllers' settings behind its own. The

@@ -301,20 +301,21 @@ const struct command plan_apply_command = {
     .summary = "do exactly the changes of a plan",
     .positional = "[PATH]",
     .path_option = "dir",
-    .doc =
-        "Makes the plan again and refuses to do anything if its checksum is not the one that was "
-        "given; the plan as it is by now is shown then. Otherwise takes the lock of the folder or "
-        "the Lease of the cluster as `signpost run` does, sends each change of the plan once and "
-        "no other, writes status, and says of each change what came of it. A change that fails is "
-        "not sent again. Zones are left to `signpost run`, which serves them.\n"
-        "\n"
-        "Where a running Signpost leads, that one does all of it by itself: then this command "
-        "waits "
-        "until nothing of the plan is left to do, and reports what is left at --timeout. Removals "
-        "that its guard holds back it lets go, as `signpost plan approve` does.\n"
-        "\n"
-        "Exit code 0: all done; 1: something failed or was not sent, or the plan is another one; "
-        "2: not all could be read.",
+    .doc = "Makes the plan again and refuses to do anything if its checksum is not the one that "
+           "was given; the plan as it is by now is shown then. Otherwise takes the lock of the "
+           "folder or the Lease of the cluster as `signpost run` does, sends each change of the "
+           "plan once and no other, writes status, and says of each change what came of it. A "
+           "change that fails is not sent again. Zones are left to `signpost run`, which serves "
+           "them.\n\n"
+           "Where a running Signpost leads, that one does all of it by itself: then this command "
+           "waits until nothing of the plan is left to do, and reports what is left at --timeout. "
+           "Removals that its guard holds back it lets go, as `signpost plan approve` does.",
+    .exit_docs =
+        {
+            "all done",
+            "something failed or was not sent, or the plan is another one",
+            "not all could be read",
+        },
     .examples = "signpost plan --dir ./manifests\n"
                 "signpost plan apply --dir ./manifests --checksum 3f9c...\n",
     .groups = {{apply_rows, COUNT_OF(apply_rows), false},

@@ -33,18 +33,19 @@ const struct command plan_approve_command = {
     .name = "plan approve",
     .positional = "NAME",
     .summary = "let go what the guard holds back",
-    .doc =
-        "Where many records are wanted by nobody any more, and nobody saw their objects go, the "
-        "guard against mass deletion keeps them, and a DNSPlan lists them. This puts the plan's "
-        "checksum into its spec.approve, as `kubectl patch` does in a cluster and an editor in a "
-        "folder (.signpost/children/dnsplans..NAME.yaml). Whoever runs `signpost run` there then "
-        "removes exactly these records. Should others be held by then, there is another plan, and "
-        "nothing goes.\n"
-        "\n"
-        "In a cluster it takes the rights to get and patch dnsplans.\n"
-        "\n"
-        "Exit code 0: approved; 1: there is no such plan, or it is over; 2: usage or "
-        "configuration, or it cannot be read or written.",
+    .doc = "Where many records are wanted by nobody any more, and nobody saw their objects go, "
+           "the guard against mass deletion keeps them, and a DNSPlan lists them. This puts the "
+           "plan's checksum into its spec.approve, as `kubectl patch` does in a cluster and an "
+           "editor in a folder (.signpost/children/dnsplans..NAME.yaml). Whoever runs `signpost "
+           "run` there then removes exactly these records. Should others be held by then, there "
+           "is another plan, and nothing goes.\n\n"
+           "In a cluster it takes the rights to get and patch dnsplans.",
+    .exit_docs =
+        {
+            "approved",
+            "there is no such plan, or it is over",
+            "usage or configuration, or it cannot be read or written",
+        },
     .examples = "signpost status\n"
                 "signpost plan approve pihole-default-97ded0a1\n"
                 "signpost plan approve --dir ./manifests pihole-default-97ded0a1\n",

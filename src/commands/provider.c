@@ -516,6 +516,12 @@ extern const struct command provider_command;
 const struct command provider_command = {
     .name = "provider",
     .summary = "serve the signed webhook protocol for a DNS backend",
+    .exit_docs =
+        {
+            "a signal ended it in good order",
+            "it cannot go on, and says why",
+            "a setting is wrong, or what it names cannot be read",
+        },
     .doc =
         "Takes signed requests to set, remove and read record sets and carries them to a backend. "
         "It needs no cluster. Every request must carry a time stamp within 300 s of our clock, "

@@ -347,26 +347,23 @@ const struct command render_command = {
     .name = "render",
     .summary = "print what DNSUpdateRecords and DNSPublications ask for",
     .positional = "PATH...",
-    .doc =
-        "Reads the DNSUpdateRecords (dns.homelab.mortenolsen.pro/v1alpha1) of manifests, files or "
-        "folders (with what the REST API wrote there), and prints what an external-dns is run with "
-        "for each: ServiceAccount, Role, "
-        "RoleBinding and Deployment, with arguments that its release takes. A secret stands in "
-        "none of them: it is read from the Secret that secretRefs names. The Namespace of a "
-        "project, if "
-        "it is among the manifests, tells EMCO's name of it. Of a record with engine: native "
-        "nothing "
-        "is run.\n"
-        "\n"
-        "For each DNSPublication that is to be Instantiated it prints the DNSEndpoints that its "
-        "controller would write, from the LogicalClouds, EdgeClusters, TrafficGroupIntents and "
-        "DNSUpdateRecords of the same manifests. No cluster is asked: an address that only a "
-        "cluster knows is missing, which is warned of. Findings, such as a name that cannot be "
-        "published, stand on stderr as `signpost check` writes them.\n"
-        "\n"
-        "Exit code 0: all is printed; 1: some objects or names have errors and are left out; 2: "
-        "there is "
-        "nothing to print.",
+    .doc = "Reads the DNSUpdateRecords (dns.homelab.mortenolsen.pro/v1alpha1) of manifests, files "
+           "or folders (with what the REST API wrote there), and prints what an external-dns is "
+           "run with for each: ServiceAccount, Role, RoleBinding and Deployment, with arguments "
+           "that its release takes. A secret stands in none of them: it is read from the Secret "
+           "that secretRefs names. The Namespace of a project, if it is among the manifests, "
+           "tells EMCO's name of it. Of a record with engine: native nothing is run.\n\n"
+           "For each DNSPublication that is to be Instantiated it prints the DNSEndpoints that "
+           "its controller would write, from the LogicalClouds, EdgeClusters, TrafficGroupIntents "
+           "and DNSUpdateRecords of the same manifests. No cluster is asked: an address that only "
+           "a cluster knows is missing, which is warned of. Findings, such as a name that cannot "
+           "be published, stand on stderr as `signpost check` writes them.",
+    .exit_docs =
+        {
+            "all is printed",
+            "some objects or names have errors and are left out",
+            "there is nothing to print",
+        },
     .examples = "signpost render --external-dns-image external-dns:v0.22.0 record.yaml\n"
                 "signpost render records/ | kubectl apply -f -\n",
     .groups = {{render_rows, COUNT_OF(render_rows), false}},

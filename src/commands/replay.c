@@ -329,16 +329,18 @@ const struct command replay_command = {
     .name = "replay",
     .summary = "make the reconciliations of a recording again",
     .positional = "FILE",
-    .doc =
-        "Reads a file that `signpost run --record FOLDER` has written, makes each reconciliation "
-        "in it again from what it saw then, and holds what comes of it against what came of it "
-        "then. It needs nothing but the file, talks to nobody and leaves nothing behind: a "
-        "recording that somebody sends shows on any machine why a record is as it is, and a "
-        "changed program "
-        "shows what it would have done otherwise. Secrets are not in it: digits stand in place of "
-        "each.\n\n"
-        "Exit code 0: all came out as recorded; 1: some did not, or none is there; 2: the file is "
-        "no recording of this format.",
+    .doc = "Reads a file that `signpost run --record FOLDER` has written, makes each "
+           "reconciliation in it again from what it saw then, and holds what comes of it against "
+           "what came of it then. It needs nothing but the file, talks to nobody and leaves "
+           "nothing behind: a recording that somebody sends shows on any machine why a record is "
+           "as it is, and a changed program shows what it would have done otherwise. Secrets are "
+           "not in it: digits stand in place of each.",
+    .exit_docs =
+        {
+            "all came out as recorded",
+            "some did not, or none is there",
+            "the file is no recording of this format",
+        },
     .examples = "signpost replay recordings/signpost-20260102T030405Z-1f2e.jsonl\n"
                 "signpost replay --object shop/www --show FILE\n",
     .groups = {{rows, COUNT_OF(rows), false}},

@@ -452,6 +452,12 @@ const struct command run_command = {
     .summary = "keep DNS true to what the manifests declare",
     .positional = "[PATH]",
     .path_option = "dir",
+    .exit_docs =
+        {
+            "a signal ended it in good order",
+            "it cannot go on, and says why",
+            "a setting is wrong, or what it names cannot be read",
+        },
     .doc =
         "Watches the objects of a cluster or a folder of manifests, works out which records ought "
         "to exist, and makes it so. In a cluster the objects carry conditions and events; of "

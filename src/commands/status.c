@@ -561,24 +561,27 @@ const struct command status_command = {
     .summary = "show objects, whether they are published, and why not",
     .positional = "[PATH]",
     .path_option = "dir",
-    .doc =
-        "Reads the manifests and the status files beside them, or the objects of a cluster; "
-        "`signpost run` need not be running, and is not asked. Below a Zone stands what each of "
-        "its servers answers. Of an Ingress whose names go to Pi-holes its annotations say which "
-        "names it wants, in which of them, and what keeps one out; --live looks at the Pi-holes "
-        "themselves.\n"
-        "\n"
-        "Of a cluster it reads what you may list, in the namespaces that --namespaces (-n) names "
-        "or in all; where you may not list all, in that of the kubeconfig's context; with "
-        "--controllers only what these look at. What is left out for want of a right of yours is "
-        "named on stderr. Exit code 0: all objects are Ready, nothing is refused, and with --ask "
-        "every answer is as declared and each zone is served: by a group of servers, through a "
-        "ZoneFile, or by the server that is asked.\n"
-        "\n"
-        "--output json prints one document: \"objects\", a list of maps with \"kind\", "
-        "\"namespace\", \"name\", \"file\", \"what\", \"ready\", \"reason\", \"message\" (null "
-        "where nothing is known) and \"right\"; \"refused\", manifests that are; and how many are "
-        "\"ready\".",
+    .doc = "Reads the manifests and the status files beside them, or the objects of a cluster; "
+           "`signpost run` need not be running, and is not asked. Below a Zone stands what each "
+           "of its servers answers. Of an Ingress whose names go to Pi-holes its annotations say "
+           "which names it wants, in which of them, and what keeps one out; --live looks at the "
+           "Pi-holes themselves.\n\n"
+           "Of a cluster it reads what you may list, in the namespaces that --namespaces (-n) "
+           "names or in all; where you may not list all, in that of the kubeconfig's context; "
+           "with --controllers only what these look at. What is left out for want of a right of "
+           "yours is named on stderr.\n\n"
+           "--output json prints one document: \"objects\", a list of maps with \"kind\", "
+           "\"namespace\", \"name\", \"file\", \"what\", \"ready\", \"reason\", \"message\" (null "
+           "where nothing is known) and \"right\"; \"refused\", manifests that are; and how many "
+           "are \"ready\".",
+    .exit_docs =
+        {
+            "all objects are Ready, nothing is refused, and with --ask every answer is as declared "
+            "and each zone is served: by a group of servers, through a ZoneFile, or by the server "
+            "that is asked",
+            "something is not so",
+            "an argument is wrong, or the objects cannot be read",
+        },
     .examples = "signpost status ./manifests\n"
                 "signpost status --watch --ask 127.0.0.1:5353\n"
                 "signpost status --kubeconfig ~/.kube/config --namespaces web\n"

@@ -207,9 +207,15 @@ static void help_names_every_exit_code(void **state)
 {
     CLEANUP(arena) struct arena *arena = arena_new();
     (void)state;
-    for (size_t i = 0; i < EXIT_CODE_COUNT; i++)
-        assert_has(help_of(arena, commands[0]),
-                   arena_printf(arena, "\n  %d  %s", exit_codes[i].code, exit_codes[i].doc));
+    for (size_t i = 0; i < command_count; i++)
+        for (int code = 0; code < EXIT_CODES; code++) {
+            const char *doc = exit_doc(commands[i], code);
+            struct text words = {doc, strlen(doc) < 40 ? strlen(doc) : 40};
+            while (words.len && words.len < strlen(doc) && words.at[words.len] != ' ')
+                words.len--;
+            assert_has(help_of(arena, commands[i]),
+                       arena_printf(arena, "\n  %d  %.*s", code, TEXT_ARGS(words)));
+        }
 }
 
 // ---- manual pages -------------------------------------------------------------------------------

@@ -18,6 +18,12 @@ extern const struct command version_command;
 const struct command version_command = {
     .name = "version",
     .summary = "print the version and those of its libraries",
+    .exit_docs =
+        {
+            "it is printed",
+            "it cannot be written out",
+            "an argument is wrong",
+        },
     .doc = "The first line is the program's name and version, alone.",
     .run = version_run,
 };

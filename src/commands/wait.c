@@ -355,18 +355,20 @@ const struct command wait_command = {
     .name = "wait",
     .summary = "wait until objects are as declared",
     .positional = "KIND/NAMESPACE/NAME...",
-    .doc =
-        "Waits until each of the objects has met the goal, and prints a line for each that has. "
-        "KIND may be a plural or a short name, as for kubectl. KIND/NAME names an object of a kind "
-        "without namespaces; else it is in the namespace of --namespaces or of the kubeconfig's "
-        "context, in a folder in \"default\". An object that is not there yet is waited for.\n"
-        "\n"
-        "A status that speaks of an earlier generation counts for nothing, so a change that was "
-        "made right before is waited for. What is waited for is `signpost run`, which has to be "
-        "running; in a cluster the right to get and watch these objects is needed.\n"
-        "\n"
-        "Exit code 0: the goal is met; 1: it was not in time, and what stood in the way is named "
-        "on stderr; 2: an argument is wrong, or the objects cannot be read.",
+    .doc = "Waits until each of the objects has met the goal, and prints a line for each that "
+           "has. KIND may be a plural or a short name, as for kubectl. KIND/NAME names an object "
+           "of a kind without namespaces; else it is in the namespace of --namespaces or of the "
+           "kubeconfig's context, in a folder in \"default\". An object that is not there yet is "
+           "waited for.\n\n"
+           "A status that speaks of an earlier generation counts for nothing, so a change that "
+           "was made right before is waited for. What is waited for is `signpost run`, which has "
+           "to be running; in a cluster the right to get and watch these objects is needed.",
+    .exit_docs =
+        {
+            "the goal is met",
+            "it was not in time, and what stood in the way is named on stderr",
+            "an argument is wrong, or the objects cannot be read",
+        },
     .examples = "signpost wait DNSRecord/default/web\n"
                 "signpost wait zone/shop --for programmed --timeout 2m\n"
                 "signpost wait dnsclass/home --for condition=Ready=False --dir manifests\n"

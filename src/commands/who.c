@@ -175,28 +175,27 @@ const struct command who_command = {
     .name = "who",
     .summary = "say who declares a DNS name, and what stands in the way",
     .positional = "NAME [TYPE]",
-    .doc =
-        "Says in its first sentence whether NAME is as declared. Below stands each object that "
-        "declares it, with the place in the folder, what became of it and since when, what it goes "
-        "through (a class, a zone, a DNS update record) and how that is. NAME may have capitals, a "
-        "final dot and letters of other scripts; with TYPE only records of that type count, and an "
-        "alias, which stands for all.\n"
-        "\n"
-        "A name that nobody declares is explained by what is around it: the wildcard that covers "
-        "it, the delegation that it lies below, the zone that it would be in, who forwards its "
-        "queries, and names that are spelled nearly so.\n"
-        "\n"
-        "It reads what `signpost status` reads, and `signpost run` need not be running. --output "
-        "json prints one document: \"name\", \"type\", \"answer\" (the first sentence), \"right\", "
-        "\"answered\" (what --ask heard), "
-        "\"declared\", a list of maps with \"what\" (Records, Zone, Change or Forward), \"kind\", "
-        "\"namespace\", \"name\", \"file\", \"line\", \"declares\", \"type\", \"values\", "
-        "\"state\" (AsDeclared, Pending or NotAsDeclared), \"reason\", \"message\", \"since\", "
-        "\"through\" (an object) and \"answered\"; \"zone\" and \"nearest\". What is not known is "
-        "null.\n"
-        "\n"
-        "Exit code 0: the name is declared and as declared; 1: something stands in the way, or "
-        "nobody declares it; 2: an argument is wrong, or the objects cannot be read.",
+    .doc = "Says in its first sentence whether NAME is as declared. Below stands each object that "
+           "declares it, with the place in the folder, what became of it and since when, what it "
+           "goes through (a class, a zone, a DNS update record) and how that is. NAME may have "
+           "capitals, a final dot and letters of other scripts; with TYPE only records of that "
+           "type count, and an alias, which stands for all.\n\n"
+           "A name that nobody declares is explained by what is around it: the wildcard that "
+           "covers it, the delegation that it lies below, the zone that it would be in, who "
+           "forwards its queries, and names that are spelled nearly so.\n\n"
+           "It reads what `signpost status` reads, and `signpost run` need not be running. "
+           "--output json prints one document: \"name\", \"type\", \"answer\" (the first "
+           "sentence), \"right\", \"answered\" (what --ask heard), \"declared\", a list of maps "
+           "with \"what\" (Records, Zone, Change or Forward), \"kind\", \"namespace\", \"name\", "
+           "\"file\", \"line\", \"declares\", \"type\", \"values\", \"state\" (AsDeclared, "
+           "Pending or NotAsDeclared), \"reason\", \"message\", \"since\", \"through\" (an "
+           "object) and \"answered\"; \"zone\" and \"nearest\". What is not known is null.",
+    .exit_docs =
+        {
+            "the name is declared and as declared",
+            "something stands in the way, or nobody declares it",
+            "an argument is wrong, or the objects cannot be read",
+        },
     .examples = "signpost who www.home.example\n"
                 "signpost who www.home.example AAAA --dir manifests --ask 127.0.0.1:5353\n"
                 "signpost who shop.example --kubeconfig ~/.kube/config --output json\n",

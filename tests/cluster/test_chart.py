@@ -10,6 +10,7 @@ import subprocess
 import pytest
 import yaml
 
+import api
 import build
 import clusters
 from harness import GROUP, ROOT, run, wait_until
@@ -319,6 +320,7 @@ def test_installed_upgraded_and_removed_it_keeps_kinds_and_objects(own, helm, pr
     helm.run("install", "signpost", CHART, "-n", "dns", "--create-namespace",
              "--set", "settings.retryMaxAttempts=7", cluster=own)
     own.wait_established(f"dnsrecords.{GROUP}")
+    api.add_kind(own.api.get("CustomResourceDefinition", f"dnsrecords.{GROUP}"))
     account = clusters.Account(own, "dns", "signpost")
     deployment = deployment_of(helm.run("get", "manifest", "signpost", "-n", "dns", cluster=own))
     Pod(programs, tmp_path, account, deployment).start().wait_ready()

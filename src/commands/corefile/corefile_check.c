@@ -157,6 +157,12 @@ const struct command corefile_check_command = {
     .name = "corefile check",
     .summary = "find what CoreDNS would refuse in a Corefile",
     .positional = "[PATH...]",
+    .exit_docs =
+        {
+            "there is no error and, with --strict, no warning",
+            "there are errors, or with --strict warnings",
+            "an argument is wrong, or a file cannot be read",
+        },
     .doc =
         "Reads Corefiles as CoreDNS does and prints each fault in its words, with the name of a "
         "rule in brackets and a hint in the line below. CoreDNS stops at the first fault; all are "

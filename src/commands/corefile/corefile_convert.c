@@ -416,12 +416,16 @@ const struct command corefile_convert_command = {
     .doc = "Prints a DNS object (operator.openshift.io/v1) that forwards as the file says. A file "
            "*.yaml, *.yml or *.json is a manifest: of a DNS object pluginConfig becomes servers "
            "and the rest stays, of the ConfigMap kube-dns stubDomains and upstreamNameservers are "
-           "taken. Any other "
-           "file is a Corefile: each server block that forwards becomes an entry of servers, and "
-           "the forward of the root block upstreamResolvers. What the object cannot say, and what "
-           "of it breaks a rule, stands on stderr. --output json prints the object as JSON.\n"
-           "\n"
-           "Exit code 0: all of it is said; 1: some is not; 2: the file cannot be read.",
+           "taken. Any other file is a Corefile: each server block that forwards becomes an entry "
+           "of servers, and the forward of the root block upstreamResolvers. What the object "
+           "cannot say, and what of it breaks a rule, stands on stderr. --output json prints the "
+           "object as JSON.",
+    .exit_docs =
+        {
+            "all of it is said",
+            "some is not",
+            "the file cannot be read",
+        },
     .examples = "signpost corefile convert Corefile > dns.yaml\n"
                 "signpost corefile convert kube-dns.yaml\n",
     .groups = {{convert_rows, COUNT_OF(convert_rows), false}},

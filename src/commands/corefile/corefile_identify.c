@@ -32,6 +32,12 @@ const struct command corefile_id_command = {
     .name = "corefile id",
     .summary = "print the config id of a Corefile",
     .positional = "PATH",
+    .exit_docs =
+        {
+            "the id is printed",
+            "it cannot be written out",
+            "an argument is wrong, or the file cannot be read",
+        },
     .doc = "Prints the 16 hex digits by which Signpost tells one Corefile from another: the "
            "beginning of the SHA-256 of its text. In a Corefile that names its own id, as "
            "`chaos signpost-ID`, zeroes count in that place, so that a file with a right id prints "
@@ -71,6 +77,12 @@ const struct command corefile_hash_command = {
     .name = "corefile hash",
     .summary = "print what the metrics of CoreDNS show of a Corefile",
     .positional = "PATH",
+    .exit_docs =
+        {
+            "the hash is printed",
+            "it has no syntax that CoreDNS reads",
+            "an argument is wrong, or the file cannot be read",
+        },
     .doc =
         "Prints the value that the metric coredns_reload_version_info has after a CoreDNS has "
         "reloaded this file: the SHA-512 of its server blocks. The metric appears after the "

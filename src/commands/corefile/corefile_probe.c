@@ -324,22 +324,22 @@ const struct command corefile_probe_command = {
     .name = "corefile probe",
     .summary = "ask CoreDNS servers which Corefile they run",
     .positional = "ADDRESS...",
-    .doc =
-        "Asks each address over UDP for TXT of version.bind in the class CH, which a Corefile of "
-        "Signpost answers with its config id. The answer changes exactly when a new file is live; "
-        "one that was refused leaves the old id. ADDRESS is IP, IP:PORT or [IPv6]:PORT; the port "
-        "is 53 when not given. 32 are asked at a time.\n"
-        "\n"
-        "With --expect an address is current if it answers with that id and old if it answers "
-        "with another. It is silent if it does not answer, or with anything that names no config "
-        "id, such as the version of CoreDNS.\n"
-        "\n"
-        "--output json prints one document: \"probes\", a list of maps with \"address\", "
-        "\"state\" and \"id\" or, if it is silent, \"text\"; the number of servers in each "
-        "state; and what was \"expected\".\n"
-        "\n"
-        "Exit code 0: all are current, or, without --expect, all have an id; 1: others are not; "
-        "2: an argument is wrong.",
+    .doc = "Asks each address over UDP for TXT of version.bind in the class CH, which a Corefile "
+           "of Signpost answers with its config id. The answer changes exactly when a new file is "
+           "live; one that was refused leaves the old id. ADDRESS is IP, IP:PORT or [IPv6]:PORT; "
+           "the port is 53 when not given. 32 are asked at a time.\n\n"
+           "With --expect an address is current if it answers with that id and old if it answers "
+           "with another. It is silent if it does not answer, or with anything that names no "
+           "config id, such as the version of CoreDNS.\n\n"
+           "--output json prints one document: \"probes\", a list of maps with \"address\", "
+           "\"state\" and \"id\" or, if it is silent, \"text\"; the number of servers in each "
+           "state; and what was \"expected\".",
+    .exit_docs =
+        {
+            "all are current, or, without --expect, all have an id",
+            "others are not",
+            "an argument is wrong",
+        },
     .examples = "signpost corefile probe 10.96.0.10\n"
                 "signpost corefile probe --expect Corefile 10.244.0.2 10.244.1.3:5353\n"
                 "signpost corefile probe --expect 7123ad3aa85b6c10 -o json [2001:db8::10]:53\n",

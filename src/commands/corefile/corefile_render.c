@@ -67,13 +67,16 @@ const struct command corefile_render_command = {
     .name = "corefile render",
     .summary = "print the Corefile that DNS objects come to",
     .positional = "PATH...",
-    .doc =
-        "Reads the DNS objects (operator.openshift.io/v1) of manifests, files or folders, and "
-        "prints the Corefile that `signpost run` would give a CoreDNS of its own: the object "
-        "`default`, and the others as fragments of it. Entries that break a rule are left out and "
-        "told on stderr. --output json prints a map with the \"id\" and the \"corefile\".\n"
-        "\n"
-        "Exit code 0: every entry is in it; 1: some are not; 2: there is nothing to print.",
+    .doc = "Reads the DNS objects (operator.openshift.io/v1) of manifests, files or folders, and "
+           "prints the Corefile that `signpost run` would give a CoreDNS of its own: the object "
+           "`default`, and the others as fragments of it. Entries that break a rule are left out "
+           "and told on stderr. --output json prints a map with the \"id\" and the \"corefile\".",
+    .exit_docs =
+        {
+            "every entry is in it",
+            "some are not",
+            "there is nothing to print",
+        },
     .examples = "signpost corefile render dns.yaml\n"
                 "signpost corefile render --layout openshift dns.yaml | \\\n"
                 "    signpost corefile check -\n",
@@ -270,11 +273,15 @@ const struct command corefile_diff_command = {
     .positional = "PATH...",
     .doc = "Prints what the Corefile of --against has and the one that the manifests come to has "
            "not in lines that begin with -, and what only the latter has in lines that begin with "
-           "+. A line is a zone, a plugin and its arguments: blanks, comments, the order of server "
-           "blocks and how a zone is written do not count, nor does the config id. --output json "
-           "prints a map with the lists \"removed\" and \"added\" of such lines.\n"
-           "\n"
-           "Exit code 0: they mean the same; 1: they do not; 2: something cannot be read.",
+           "+. A line is a zone, a plugin and its arguments: blanks, comments, the order of "
+           "server blocks and how a zone is written do not count, nor does the config id. "
+           "--output json prints a map with the lists \"removed\" and \"added\" of such lines.",
+    .exit_docs =
+        {
+            "they mean the same",
+            "they do not",
+            "something cannot be read",
+        },
     .examples = "signpost corefile diff dns.yaml --against Corefile\n",
     .groups = {{diff_rows, COUNT_OF(diff_rows), false}},
     .has_settings = true,

@@ -371,26 +371,26 @@ const struct command corefile_route_command = {
     .name = "corefile route",
     .summary = "say which server block answers a query, and why",
     .positional = "NAME [PATH]",
-    .doc =
-        "Says for each address that a CoreDNS with this Corefile listens on which server block "
-        "takes a query for NAME, and what its plugins do with it, as far as the Corefile says. "
-        "Of the zones at that address the longest wins that the name lies in, wherever it stands "
-        "in the file; the root zone comes last, and without it the answer is REFUSED. A query for "
-        "DS goes to the shortest of them, as it belongs to the parent of a zone.\n"
-        "\n"
-        "Plugins are named in the order in which they see the query, up to the one that passes "
-        "nothing on. Those that only watch are left out. No query is sent, and files that plugins "
-        "name are not read. Without PATH the Corefile of the configured store is read, as by "
-        "`signpost corefile check`.\n"
-        "\n"
-        "--output json prints one document: \"name\", \"type\" and \"routes\", a list of maps "
-        "with \"transport\", \"host\", \"port\", \"file\", \"line\", \"zones\", \"zone\", "
-        "\"reason\" (LongestZone, ParentOfZone, RootZone, NoZone), \"conditional\", which a view "
-        "makes it, \"steps\", and \"rcode\" if no plugin is left to answer. A step has "
-        "\"plugin\", \"file\", \"line\", \"zone\", \"upstreams\", \"text\" and \"last\".\n"
-        "\n"
-        "Exit code 0: a server block takes it; 1: none does, or CoreDNS would refuse the file; 2: "
-        "an argument is wrong, or the file cannot be read.",
+    .doc = "Says for each address that a CoreDNS with this Corefile listens on which server block "
+           "takes a query for NAME, and what its plugins do with it, as far as the Corefile says. "
+           "Of the zones at that address the longest wins that the name lies in, wherever it "
+           "stands in the file; the root zone comes last, and without it the answer is REFUSED. A "
+           "query for DS goes to the shortest of them, as it belongs to the parent of a zone.\n\n"
+           "Plugins are named in the order in which they see the query, up to the one that passes "
+           "nothing on. Those that only watch are left out. No query is sent, and files that "
+           "plugins name are not read. Without PATH the Corefile of the configured store is read, "
+           "as by `signpost corefile check`.\n\n"
+           "--output json prints one document: \"name\", \"type\" and \"routes\", a list of maps "
+           "with \"transport\", \"host\", \"port\", \"file\", \"line\", \"zones\", \"zone\", "
+           "\"reason\" (LongestZone, ParentOfZone, RootZone, NoZone), \"conditional\", which a "
+           "view makes it, \"steps\", and \"rcode\" if no plugin is left to answer. A step has "
+           "\"plugin\", \"file\", \"line\", \"zone\", \"upstreams\", \"text\" and \"last\".",
+    .exit_docs =
+        {
+            "a server block takes it",
+            "none does, or CoreDNS would refuse the file",
+            "an argument is wrong, or the file cannot be read",
+        },
     .examples = "signpost corefile route db.corp.example Corefile\n"
                 "signpost corefile route corp.example Corefile --type DS\n"
                 "signpost corefile route 4.3.2.10.in-addr.arpa --type PTR --dir manifests\n",

@@ -520,20 +520,21 @@ extern const struct command import_emco_command;
 const struct command import_emco_command = {
     .name = "import emco",
     .summary = "turn a project of an EMCO into manifests",
-    .doc =
-        "Reads a project by the REST API of an EMCO, or of a Signpost, and prints the manifests "
-        "that say the same: the project's Namespace, its DNS update records where the server has "
-        "them, logical clouds, the clusters that these refer to, deployment intent groups with "
-        "their traffic group intents, and which of them are instantiated. It asks once, and "
-        "changes nothing there. A record keeps the owner id that a Signpost made for it, as "
-        "adoptOwner, so that its names in DNS stay its own.\n"
-        "\n"
-        "Secrets are not printed, nor fields that have no effect on names. What is left out, "
-        "because a rule refuses it or the server does not have it, and the Secrets that have to "
-        "be made, stand on stderr.\n"
-        "\n"
-        "Exit code 0: all of it is said; 1: some is not; 2: the project cannot be read, and "
-        "nothing is printed.",
+    .doc = "Reads a project by the REST API of an EMCO, or of a Signpost, and prints the "
+           "manifests that say the same: the project's Namespace, its DNS update records where "
+           "the server has them, logical clouds, the clusters that these refer to, deployment "
+           "intent groups with their traffic group intents, and which of them are instantiated. "
+           "It asks once, and changes nothing there. A record keeps the owner id that a Signpost "
+           "made for it, as adoptOwner, so that its names in DNS stay its own.\n\n"
+           "Secrets are not printed, nor fields that have no effect on names. What is left out, "
+           "because a rule refuses it or the server does not have it, and the Secrets that have "
+           "to be made, stand on stderr.",
+    .exit_docs =
+        {
+            "all of it is said",
+            "some is not",
+            "the project cannot be read, and nothing is printed",
+        },
     .examples = "signpost import emco --url https://emco.example --project shop > shop.yaml\n"
                 "signpost check shop.yaml\n",
     .groups = {{emco_options, EMCO_OPTION_COUNT, false}},

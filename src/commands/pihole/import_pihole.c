@@ -334,22 +334,22 @@ extern const struct command import_pihole_command;
 const struct command import_pihole_command = {
     .name = "import pihole",
     .summary = "take over what an earlier operator wrote into Pi-holes",
-    .doc =
-        "Lists, for each Pi-hole, the lines of its hosts and the aliases that an earlier operator "
-        "made: those without a comment and with a single name that stands in the annotation "
-        "pihole.io/managed-hosts of an object which Signpost has not marked yet. With --apply "
-        "they become ours: a line of hosts gets our mark in its place, an alias, which can "
-        "carry none, an entry in the ledger; `signpost run` does the same by itself at its first "
-        "sync, unless "
-        "PIHOLE_ADOPT is none. Lines that carry the mark of another owner are listed, too, and "
-        "never touched.\n"
-        "\n"
-        "A Pi-hole that is taken out of PIHOLE_TARGETS keeps its names: --release removes them, "
-        "of those that are still named by the options given here. Where its ledger is lost, "
-        "nothing tells which aliases were ours: they stay, and are listed.\n"
-        "\n"
-        "Exit code 0: done; 1: a Pi-hole could not be asked, or a line not be adopted; 2: not "
-        "all could be read.",
+    .doc = "Lists, for each Pi-hole, the lines of its hosts and the aliases that an earlier "
+           "operator made: those without a comment and with a single name that stands in the "
+           "annotation pihole.io/managed-hosts of an object which Signpost has not marked yet. "
+           "With --apply they become ours: a line of hosts gets our mark in its place, an alias, "
+           "which can carry none, an entry in the ledger; `signpost run` does the same by itself "
+           "at its first sync, unless PIHOLE_ADOPT is none. Lines that carry the mark of another "
+           "owner are listed, too, and never touched.\n\n"
+           "A Pi-hole that is taken out of PIHOLE_TARGETS keeps its names: --release removes "
+           "them, of those that are still named by the options given here. Where its ledger is "
+           "lost, nothing tells which aliases were ours: they stay, and are listed.",
+    .exit_docs =
+        {
+            "done",
+            "a Pi-hole could not be asked, or a line not be adopted",
+            "not all could be read",
+        },
     .examples = "signpost import pihole\n"
                 "signpost import pihole --apply\n"
                 "signpost import pihole --pihole-targets old.yaml --release upstairs\n",

@@ -386,8 +386,14 @@ const struct command import_zone_command = {
            "at each import: owner and type, and a hash where several share them.\n"
            "\n"
            "What Signpost would keep out of the zone, and what no object may hold, is left out: a "
-           "line on stderr for each, and exit code 1. What a signer made (RRSIG, NSEC, NSEC3, "
+           "line on stderr for each. What a signer made (RRSIG, NSEC, NSEC3, "
            "NSEC3PARAM, ZONEMD) is left out without.",
+    .exit_docs =
+        {
+            "all of it is said",
+            "some is left out",
+            "the zone cannot be read",
+        },
     .examples = "signpost import zone --zonefile shop.zone --origin shop.example > shop.yaml\n"
                 "signpost import zone --from-server 192.0.2.53 --origin shop.example\n",
     .groups = {{import_rows, COUNT_OF(import_rows), false},

@@ -177,6 +177,12 @@ const struct command zone_check_command = {
     .name = "zone check",
     .summary = "find every fault in zones, before a name server does",
     .positional = "[PATH...]",
+    .exit_docs =
+        {
+            "there is no error and, with --strict, no warning",
+            "there are errors, or with --strict warnings",
+            "an argument is wrong, or a source cannot be read",
+        },
     .doc =
         "Reads manifests, or a zone file, and prints one line for each fault: file, line, column, "
         "the object or the name and type, the reason, and what is wrong. Errors are records that "

@@ -121,15 +121,18 @@ const struct command zone_diff_command = {
     .name = "zone diff",
     .summary = "compare a zone from two sources, record by record",
     .positional = "A B",
-    .doc =
-        "Prints what A has and B has not in lines that begin with -, and what only B has in "
-        "lines that begin with +, in canonical order; a TTL that differs is both. A and B are "
-        "zone files, manifests (a folder, or *.yaml, *.yml, *.json), or name servers that allow "
-        "a transfer: server:ADDR[:PORT]. store: is what `signpost run` would read, from a folder "
-        "or, within --timeout, from a cluster. The serial numbers may differ, and records that a "
-        "signer made (RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) do not count.\n"
-        "\n"
-        "Exit code 0: the same; 1: different; 2: a source cannot be read.",
+    .doc = "Prints what A has and B has not in lines that begin with -, and what only B has in "
+           "lines that begin with +, in canonical order; a TTL that differs is both. A and B are "
+           "zone files, manifests (a folder, or *.yaml, *.yml, *.json), or name servers that "
+           "allow a transfer: server:ADDR[:PORT]. store: is what `signpost run` would read, from "
+           "a folder or, within --timeout, from a cluster. The serial numbers may differ, and "
+           "records that a signer made (RRSIG, NSEC, NSEC3, NSEC3PARAM, ZONEMD) do not count.",
+    .exit_docs =
+        {
+            "the same",
+            "different",
+            "a source cannot be read",
+        },
     .examples = "signpost zone diff --zone shop.example manifests/ server:192.0.2.53\n"
                 "signpost zone diff --zone shop.example store: manifests/\n"
                 "signpost zone diff --zone shop.example old.zone new.zone\n",

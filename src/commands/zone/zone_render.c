@@ -62,6 +62,12 @@ const struct command zone_render_command = {
     .name = "zone render",
     .summary = "print a zone as master-file text",
     .positional = "ZONE [PATH...]",
+    .exit_docs =
+        {
+            "the zone is printed",
+            "it cannot be written out",
+            "an argument is wrong, or there is no such zone to print",
+        },
     .doc =
         "Reads a zone from manifests, from a zone file, or from a name server, and prints it as "
         "Signpost would serve it: without what the zone must not hold, in canonical order, "
