@@ -154,7 +154,7 @@ def test_processes_end_with(site, provider):
     assert made.program.stop() == 0
     assert server.program.stop() == 0
     # Libraries are opened one at a time, and none is left for the loop.
-    for words in (["run", "--dir", made.folder], ["provider", "--backend", "memory", "--insecure"]):
+    for words in (["run", "--dir", made.folder], ["provider", *server.words]):
         result = subprocess.run(["sh", "-c", 'ulimit -n 4; exec "$@"', "sh", SIGNPOST, *words],
                                 capture_output=True, text=True, check=False, timeout=harness.HANG_S)
         assert result.returncode == 1, result.stderr
