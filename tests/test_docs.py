@@ -6,6 +6,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
+GUIDE = ROOT / "docs" / "guide"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.md")])
 CODE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)", re.S)
@@ -43,10 +44,19 @@ def test_a_link_to_nowhere_is_found(tmp_path):
     assert list(dangling(page)) == ["gone.md", "#other", "lost.md"]
 
 
-def test_the_readme_names_every_page_of_the_guide():
-    text = (ROOT / "README.md").read_text()
-    pages = {page.name for page in (ROOT / "docs" / "guide").glob("*.md")}
-    assert {page for page in pages if f"docs/guide/{page}" not in text} == set()
+def test_the_index_of_the_guide_lists_every_page():
+    listed = {link.partition("#")[0] for link in LINK.findall((GUIDE / "README.md").read_text())}
+    pages = {page.name for page in GUIDE.glob("*.md")} - {"README.md"}
+    assert pages - listed == set()
+    assert "docs/guide/README.md" in LINK.findall((ROOT / "README.md").read_text())
+
+
+@pytest.mark.parametrize("page", sorted(GUIDE.glob("*.md")), ids=lambda page: page.name)
+def test_a_page_of_the_guide_with_commands_is_done_by_a_test(page):
+    """By one that names it; tests/whole/guide.py says what is run of a page."""
+    if re.search(r"^```(sh|yaml|conf)$", page.read_text(), re.M):
+        assert any(f'"{page.name}"' in test.read_text()
+                   for test in (ROOT / "tests").rglob("*.py")), page.name
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table.relative_to(ROOT)))

@@ -1,5 +1,5 @@
-"""docs/guide/on-a-cluster.md, zones- and pihole-on-a-cluster.md, installing-chart.md, done as they say
-on a real API server."""
+"""docs/guide/start.md, on-a-cluster.md, zones- and pihole-on-a-cluster.md, installing-chart.md, done as
+they say on a real API server."""
 
 import base64
 import contextlib
@@ -61,6 +61,10 @@ def test_the_page_works_as_written(page, cluster):
     client = harness.Client(page.port(7100), KEY)
     assert client.get("A", "home.example", "www").status == 404
     assert cluster.api.get("Namespace", "signpost") is None
+
+
+def test_ten_minutes_are_as_written(shell):
+    guide.Guide(ROOT / "docs" / "guide" / "start.md", shell, (5301, *PORTS)).follow()
 
 
 def test_the_page_on_the_chart_works_as_written(cluster, shell):

@@ -1,5 +1,5 @@
-"""Pages of docs/guide on a folder, done as they say: backup and restore, safety, explaining,
-external-dns, DNS update records."""
+"""Pages of docs/guide on a folder, done as they say: ten minutes, backup and restore, safety,
+explaining, external-dns, DNS update records."""
 
 import shutil
 
@@ -22,6 +22,11 @@ def page_at(tmp_path):
     shell = guide.Shell(folder, {"signpost": harness.SIGNPOST, "knotd": KNOTD})
     yield lambda name: guide.Guide(GUIDE / name, shell, PORTS)
     shell.end()
+
+
+def test_ten_minutes_are_as_written(page_at):
+    """The part that needs a cluster is done in tests/cluster/test_guide.py."""
+    page_at("start.md").follow(until="## The same objects in a cluster")
 
 
 def test_backup_and_restore_work_as_written(page_at):
