@@ -51,6 +51,10 @@ def test_a_record_becomes_an_external_dns_as_written(page_at):
     page_at("external-dns.md").follow()
 
 
+def test_names_pass_from_external_dns_and_back_as_written(page_at):
+    page_at("coming-from-external-dns.md").follow()
+
+
 def test_an_app_has_its_name_by_the_api_as_written(page_at):
     page_at("dns-update-records.md").follow()
 
