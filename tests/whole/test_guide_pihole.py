@@ -1,4 +1,4 @@
-"""The page of docs/guide on Pi-hole, done as it says."""
+"""The pages of docs/guide on Pi-hole, done as they say."""
 
 import pathlib
 import re
@@ -10,21 +10,35 @@ import harness
 from piholes import Pihole
 
 PAGE = harness.ROOT / "docs" / "guide" / "pihole.md"
+OPERATORS_PAGE = PAGE.with_name("coming-from-pihole-operators.md")
 
 
-def test_the_page_works_as_written(programs, tmp_path):
-    pihole = Pihole(programs, tmp_path).start()
+def follow(path, pihole, tmp_path):
     folder = tmp_path / "empty"
     folder.mkdir()
     (folder / "pihole.password").write_text(pihole.password + "\n")
     shell = guide.Shell(folder, {"signpost": harness.SIGNPOST})
-    page = guide.Guide(PAGE, shell, (8081,))
+    page = guide.Guide(path, shell, (8081,))
     page.name_ports({8090: pihole.port, 5353: pihole.dns_port})
     try:
         page.follow()
     finally:
         shell.end()
     pihole.check()
+
+
+def test_the_page_works_as_written(programs, tmp_path):
+    follow(PAGE, Pihole(programs, tmp_path).start(), tmp_path)
+
+
+def test_names_of_another_operator_are_taken_over_and_given_back_as_written(programs, tmp_path):
+    pihole = Pihole(programs, tmp_path).start()
+    theirs = ["192.168.1.50 old.home.lan", "192.168.1.50 app.home.lan"]
+    pihole.people("192.0.2.9 nas.home.lan")
+    for line in theirs:
+        pihole.put(line)
+    follow(OPERATORS_PAGE, pihole, tmp_path)
+    assert sorted(pihole.hosts) == sorted(["192.0.2.9 nas.home.lan", *theirs])
 
 
 def test_the_file_of_several_piholes_is_one(tmp_path):
