@@ -1,5 +1,5 @@
 """Pages of docs/guide on a folder, done as they say: ten minutes, backup and restore, safety,
-explaining, external-dns, DNS update records."""
+explaining, external-dns, DNS update records, and what people come from."""
 
 import shutil
 
@@ -53,6 +53,10 @@ def test_a_record_becomes_an_external_dns_as_written(page_at):
 
 def test_names_pass_from_external_dns_and_back_as_written(page_at):
     page_at("coming-from-external-dns.md").follow()
+
+
+def test_a_dns_object_of_openshift_is_compared_as_written(page_at):
+    page_at("coming-from-openshift.md").follow()
 
 
 def test_an_app_has_its_name_by_the_api_as_written(page_at):
