@@ -1,4 +1,4 @@
-"""Pages of docs/guide on a folder, done as they say: ten minutes, backup and restore, safety,
+"""Pages of docs/guide on a folder, done as they say: ten minutes, backup and restore, safety, security,
 explaining, external-dns, DNS update records, and what people come from."""
 
 import shutil
@@ -11,7 +11,7 @@ from piholes import Pihole
 
 GUIDE = harness.ROOT / "docs" / "guide"
 KNOTD = shutil.which("knotd") or "/usr/sbin/knotd"
-PORTS = (5301, 7100, 8080, 8081, 8082, 8083, 9015)
+PORTS = (5301, 7100, 7101, 8080, 8081, 8082, 8083, 9015)
 
 
 @pytest.fixture
@@ -41,6 +41,10 @@ def test_what_is_overwritten_kept_and_held_back_is_as_written(page_at, programs,
     (page.shell.folder / "pihole.password").write_text(pihole.password + "\n")
     page.follow()
     pihole.check()
+
+
+def test_a_secret_is_where_the_page_says_and_nowhere_else(page_at):
+    page_at("security-model.md").follow()
 
 
 def test_a_name_is_explained_as_written(page_at):
