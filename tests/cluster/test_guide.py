@@ -1,5 +1,5 @@
-"""docs/guide/start.md, on-a-cluster.md, zones- and pihole-on-a-cluster.md, installing-chart.md, done as
-they say on a real API server."""
+"""docs/guide/start.md, on-a-cluster.md, zones- and pihole-on-a-cluster.md, installing-chart.md and
+upgrade.md, done as they say on a real API server."""
 
 import base64
 import contextlib
@@ -71,6 +71,11 @@ def test_the_page_on_the_chart_works_as_written(cluster, shell):
     shutil.copytree(ROOT / "deploy", shell.folder / "deploy")
     (shell.folder / "overlay").mkdir()
     guide.Guide(CHART_PAGE, shell, PORTS).follow()
+
+
+def test_a_cluster_is_upgraded_as_written(shell):
+    shutil.copytree(ROOT / "deploy", shell.folder / "deploy")
+    guide.Guide(ROOT / "docs" / "guide" / "upgrade.md", shell, PORTS).follow(since="## A cluster")
 
 
 def test_the_page_on_pihole_works_as_written(cluster, shell, pihole, programs, tmp_path):

@@ -33,6 +33,11 @@ def test_backup_and_restore_work_as_written(page_at):
     page_at("backup.md").follow()
 
 
+def test_a_folder_is_upgraded_as_written(page_at):
+    """The package is in test_package.py, a cluster in tests/cluster/test_guide.py."""
+    page_at("upgrade.md").follow(until="## The Debian package")
+
+
 def test_what_is_overwritten_kept_and_held_back_is_as_written(page_at, programs, tmp_path):
     pihole = Pihole(programs, tmp_path).start()
     pihole.people("192.0.2.9 nas.home.lan")

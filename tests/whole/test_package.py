@@ -19,6 +19,8 @@ SYSTEM_CALL = re.compile(r"^(\d+) +(\w+)\((.*)$", re.M)
 # What each installation of a package touches.
 OF_SYSTEM = re.compile(r"/etc/((passwd|group|shadow|gshadow|subuid|subgid)-?|\.pwd\.lock)$"
                        r"|/var/(lib/dpkg|cache/man|log)/(?!.*signpost)")
+GUIDE = harness.ROOT / "docs" / "guide"
+REMOVAL = "### Upgrade and removal"
 KEY = "0123456789abcdef0123456789abcdef"
 VERSION = harness.run("version")[1].split()[1]
 
@@ -272,7 +274,7 @@ def test_purge_leaves_what_people_wrote_and_nothing_else(services):
     assert machine.run("cat", "/etc/passwd", "/etc/group") == machine.accounts
 
 
-def test_installing_works_as_written(package, programs, tmp_path):
+def test_installing_and_upgrading_work_as_written(package, programs, tmp_path):
     folder, knot_folder = tmp_path / "clone", tmp_path / "knot"
     folder.mkdir()
     knot_folder.mkdir()
@@ -286,9 +288,12 @@ def test_installing_works_as_written(package, programs, tmp_path):
     shell = guide.Shell(folder, {"make": make, "systemctl": systemctl},
                         [*machine.within, "env", "-C", str(folder)])
     try:
-        page = guide.Guide(harness.ROOT / "docs" / "guide" / "installing.md", shell, (7100,))
+        page = guide.Guide(GUIDE / "installing.md", shell, (7100,))
         page.name_ports({53: knot.port})
-        page.follow()
+        page.follow(until=REMOVAL)
+        guide.Guide(GUIDE / "upgrade.md", shell, (7100,)).follow(
+            since="## The Debian package", until="## A cluster")
+        page.follow(since=REMOVAL)
     finally:
         shell.end()
         machine.end()

@@ -143,5 +143,14 @@ def test_the_window_of_the_guard_is_the_one_that_is_named():
     assert source_value("src/dns/guard.c", "WINDOW_MS") == page_values("10 min")[0]
 
 
+def test_the_page_on_upgrades_has_the_numbers_of_the_forms():
+    page = (ROOT / "docs" / "guide" / "upgrade.md").read_text()
+    forms = [source_value(f"{FOLDER}/state.c", r"\.version = (\d+)"),
+             source_value("src/frontends/provider_api/state_log.c", r"\.version = (\d+)")]
+    assert forms == 2 * [int(re.search(r"form, (\d+) for both today", page)[1])]
+    assert source_value("src/engine/recording.h", "RECORDING_FORMAT") == \
+        int(re.search(r"which is (\d+) today", page)[1])
+
+
 def test_a_limit_that_changes_is_found():
     assert page_values("256 of 4,096 octets, 2 MiB, 10 s") == [256, 4096, 2 << 20, 10_000]
