@@ -72,5 +72,18 @@ def test_an_app_has_its_name_by_the_api_as_written(page_at):
     page_at("dns-update-records.md").follow()
 
 
+def test_a_change_is_tried_as_written(tmp_path):
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    for path in harness.ROOT.iterdir():
+        if not path.name.startswith("."):
+            (clone / path.name).symlink_to(path)
+    shell = guide.Shell(clone, {})
+    try:
+        guide.Guide(GUIDE / "internals.md", shell, PORTS).follow()
+    finally:
+        shell.end()
+
+
 def test_a_bug_report_is_recorded_and_replayed_as_written(page_at):
     page_at("bug-reports.md").follow()
