@@ -43,7 +43,7 @@ format: ## lay out all C files with clang-format
 	$(SETUP) check
 	@find src tests -name '*.[ch]' -exec clang-format -i {} +
 
-man: ## write manual and reference pages (docs/), chart and kustomize base (deploy/) anew from the program
+man: ## write manual and reference pages (docs/), chart, kustomize base and dashboard (deploy/) anew from the program
 	$(SETUP) man
 	@scripts/man
 

@@ -26,7 +26,7 @@ REFERENCE = load_reference()
 # ---- options and values --------------------------------------------------------------------------
 
 SECTIONS = {"all", "crd", "rbac", "roles", "deployment", "service", "webhook", "alerts",
-            "pod-monitor", "network-policy"}
+            "pod-monitor", "network-policy", "dashboard"}
 OF_THE_INSTALLATION = {"namespaced", "secret-namespaces", "controllers", "namespaces", "owner-id",
                        "leader-elect-resource-name", "admission", "webhook-url", "metrics-secure"}
 OTHERWISE = {"namespace", "image", "replicas"}  # Helm's own, or of another form

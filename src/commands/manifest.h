@@ -11,6 +11,7 @@
 #define MANIFEST_WEBHOOK_SERVICE "signpost-webhook"
 #define MANIFEST_METRICS_SERVICE "signpost-metrics"
 #define MANIFEST_SCRAPER "signpost-scraper" // who reads metrics that are secured
+#define MANIFEST_DASHBOARD "signpost-dashboard"
 #define MANIFEST_MONITORING "monitoring.coreos.com/v1"
 
 struct manifest {
@@ -128,6 +129,7 @@ void manifest_write_services(const struct manifest *manifest);
 void manifest_write_deployment(const struct manifest *manifest);
 void manifest_write_admission(const struct manifest *manifest);
 void manifest_write_alerts(const struct manifest *manifest);
+void manifest_write_dashboard(const struct manifest *manifest);
 void manifest_write_pod_monitor(const struct manifest *manifest);
 void manifest_write_network_policy(const struct manifest *manifest);
 // The account whose token reads /metrics, with its right.

@@ -23,6 +23,7 @@ enum {
     ALERTS = 512,
     POD_MONITOR = 1024,
     NETWORK_POLICY = 2048,
+    DASHBOARD = 4096,
 };
 
 static const struct {
@@ -41,6 +42,7 @@ static const struct {
     {ALERTS, manifest_write_alerts},
     {POD_MONITOR, manifest_write_pod_monitor},
     {NETWORK_POLICY, manifest_write_network_policy},
+    {DASHBOARD, manifest_write_dashboard},
 };
 
 static const struct {
@@ -58,6 +60,7 @@ static const struct {
     {"alerts", ALERTS},
     {"pod-monitor", POD_MONITOR},
     {"network-policy", NETWORK_POLICY},
+    {"dashboard", DASHBOARD},
 };
 
 static const struct option section_rows[] = {
@@ -99,6 +102,10 @@ static const struct option section_rows[] = {
      .type = OPTION_FLAG,
      .doc = "A NetworkPolicy that lets nothing in but what goes to the container's ports. What "
             "goes out is left open, as objects name the servers. It is no part of --all."},
+    {.name = "dashboard",
+     .type = OPTION_FLAG,
+     .doc = "A dashboard of Grafana with all metrics, as a ConfigMap with the label that Grafana's "
+            "sidecar looks for. It is no part of --all."},
 };
 
 static const struct option install_rows[] = {
@@ -324,7 +331,7 @@ const struct command manifests_command = {
                 "signpost manifests --rbac --namespaced --namespaces shop,blog\n"
                 "signpost manifests --all --zones-config zones.yaml \\\n"
                 "    --zones-service LoadBalancer\n"
-                "signpost manifests --alerts --pod-monitor --network-policy\n"
+                "signpost manifests --alerts --pod-monitor --network-policy --dashboard\n"
                 "signpost manifests --all --controllers clusterdns --corefile-preflight off\n"
                 "signpost manifests --all --controllers ingress \\\n"
                 "    --pihole-url http://192.168.1.2 --default-target-ip 192.168.1.50\n",

@@ -6,11 +6,12 @@
 #include "store/store.h"
 
 // A subject is what one system brings to the commands beside its controllers, providers and kinds:
-// settings that come out of files, what serves beside the engine, its share of an installation. It
-// is a folder src/commands/<name>/ that exports <name>_subject, and its name in the list of
-// src/commands/meson.build. Any member may be NULL or 0; a system that needs none has no such
-// folder. No other file of this room names a controller or a provider (scripts/rules).
+// settings that come out of files, what serves beside the engine, its share of an installation and
+// of the dashboard. It is a folder src/commands/<name>/ that exports <name>_subject, and its name
+// in the list of src/commands/meson.build. Any member may be NULL or 0; a system that needs none
+// has no such folder. No other file of this room names a controller or a provider (scripts/rules).
 
+struct dashboard_section;
 struct process_world;
 struct setup;
 struct document;
@@ -85,6 +86,7 @@ struct manifest_renderer {
 
 struct subject {
     const char *name;
+    const struct dashboard_section *dashboard; // metrics beside those of its controllers
     struct option_group options[SUBJECT_GROUPS];
     const char *how; // how its backends are named: "Pi-holes: give --pihole-url or ..."
     // Fills what the table of settings of that controller does not, certificates and secrets

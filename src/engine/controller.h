@@ -541,8 +541,9 @@ bool metric_adds_up(enum controller_metric_type type);
 struct controller_metric {
     const char *name; // "signpost_dnsrecords"
     enum controller_metric_type type;
-    const char *reason; // METRIC_IS
+    const char *reason; // IS; of KEYS those of keys that are as they should be: "A|B"
     const char *label;  // GAUGE, COUNT, SECONDS: name of their label; NULL: they have none
+    const char *title;  // of its panel in a dashboard: "Records"
     const char *help;
 };
 

@@ -237,7 +237,7 @@ def test_kustomize_builds_what_manifests_prints(cluster, tmp_path):
     code, text, errors = cluster.kubectl("kustomize", KUSTOMIZE)
     assert (code, errors) == (0, "")
     assert objects(text, False) == objects(run("manifests", "--all")[1], False)
-    extras = ["alerts", "network-policy", "pod-monitor"]
+    extras = ["alerts", "dashboard", "network-policy", "pod-monitor"]
     (tmp_path / "overlay").mkdir()
     base = os.path.relpath(KUSTOMIZE, (tmp_path / "overlay").resolve())
     (tmp_path / "overlay" / "kustomization.yaml").write_text(yaml.safe_dump(

@@ -1,6 +1,7 @@
 """Objects that `signpost manifests` prints only when they are asked for, and who reads them."""
 
 import base64
+import json
 import re
 import shutil
 import subprocess
@@ -41,11 +42,12 @@ def monitored(cluster):
 
 @pytest.mark.parametrize("words", [("--metrics-secure",), ("--controllers", EVERY)])
 def test_a_server_takes_each_of_them(monitored, namespace, words):
-    text = printed("--alerts", "--pod-monitor", "--network-policy", "-n", namespace, *words)
+    text = printed("--alerts", "--pod-monitor", "--network-policy", "--dashboard", "-n", namespace,
+                   *words)
     code, _, errors = monitored.kubectl("apply", "--server-side", "--validate=strict",
                                         "--dry-run=server", "-f", "-", stdin=text)
     assert (code, errors) == (0, "")
-    assert {"PrometheusRule", "PodMonitor", "NetworkPolicy"} <= by_kind(text).keys()
+    assert {"PrometheusRule", "PodMonitor", "NetworkPolicy", "ConfigMap"} <= by_kind(text).keys()
 
 
 def test_the_policy_lets_in_what_goes_to_the_ports_of_the_container():
@@ -126,6 +128,79 @@ def test_prometheus_takes_the_rules_and_fires_each_alert_of_the_engine(tmp_path)
     promtool("test", "rules", tmp_path / "test.yaml")
 
 
+# ---- the dashboard -------------------------------------------------------------------------------
+
+def expressions():
+    """Of all panels, as Grafana would fill them in."""
+    panels = json.loads(by_kind(printed("--dashboard"))["ConfigMap"]["data"]["signpost.json"])["panels"]
+    return [target["expr"].replace("$__rate_interval", "5m").replace("$__range", "6h")
+            .replace("$job", "shop/signpost").replace("$namespace", ".*").replace("$pod", ".*")
+            for panel in panels for each in (panel, *panel.get("panels", ()))
+            for target in each.get("targets", ())]
+
+
+def test_prometheus_takes_each_expression_of_the_dashboard(tmp_path):
+    rules = [{"record": f"panel:{at}", "expr": expression}
+             for at, expression in enumerate(expressions())]
+    assert rules and not [rule for rule in rules if "$" in rule["expr"]]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(
+        {"groups": [{"name": "dashboard", "rules": rules}]}))
+    promtool("check", "rules", tmp_path / "rules.yaml")
+
+
+GLANCE = """rule_files: [rules.yaml]
+evaluation_interval: 1m
+tests:
+- interval: 1m
+  input_series:
+  - {series: 'signpost_dnsrecords{class="a",reason="RecordUpdated",pod="a",job="shop/signpost"}', values: '9x30'}
+  - {series: 'signpost_dnsrecords{class="a",reason="Conflict",pod="a",job="shop/signpost"}', values: '2x30'}
+  - {series: 'signpost_dnsrecords{class="a",reason="Conflict",pod="b",job="shop/signpost"}', values: '2x30'}
+  - {series: 'signpost_dnsrecords{class="b",reason="Pending",pod="b",job="shop/signpost"}', values: '1x30'}
+  - {series: 'signpost_ingresses{class="",reason="Synced",pod="a",job="shop/signpost"}', values: '4x30'}
+  - {series: 'signpost_dnsclass_healthy{class="a",pod="a",job="shop/signpost"}', values: '1x30'}
+  - {series: 'signpost_dnsclass_healthy{class="b",pod="a",job="shop/signpost"}', values: '0x30'}
+  - {series: 'signpost_build_info{version="1",pod="a",job="shop/signpost"}', values: '1x30'}
+  - {series: 'controller_runtime_reconcile_total{controller="other",result="success",job="other"}', values: '0+6x30'}
+  promql_expr_test:
+"""
+FOUND = {"signpost_dnsrecords": 3, "signpost_ingresses": 0, "signpost_dnsclass_healthy": 1,
+         "signpost_backend_requests_total": 0}
+
+
+def test_what_is_not_well_is_counted_at_a_glance_once_and_of_ours_alone(tmp_path):
+    (tmp_path / "rules.yaml").write_text("groups: []")
+    glance = expressions()
+    asked = [{"expr": next(each for each in glance if name in each), "eval_time": "20m",
+              "exp_samples": [{"labels": "{}", "value": value}]} for name, value in FOUND.items()]
+    others = next(each for each in glance if "controller_runtime_reconcile_total" in each)
+    asked.append({"expr": others, "eval_time": "20m", "exp_samples": []})
+    (tmp_path / "test.yaml").write_text(GLANCE + "".join(f"  - {yaml_line(one)}\n" for one in asked))
+    promtool("test", "rules", tmp_path / "test.yaml")
+
+
+def labels_of(text, name):
+    """Those of a metric's samples in a scrape; None: it has no samples."""
+    samples = re.findall(rf"^{name}(?:\{{(.*)\}})? ", text, re.M)
+    return {label for sample in samples for label in re.findall(r'(\w+)="', sample)} | {
+        "pod", "instance", "job", "namespace"} if samples else None
+
+
+def check_labels(text):
+    """Lines are told apart by labels that there are; returns the metrics of which that is known."""
+    found = set()
+    for expression in expressions():
+        names = set(re.findall(r"\b([a-z]+_\w+)\{", expression))
+        wanted = {label for group in re.findall(r"by \(([^)]*)\)", expression)
+                  for label in re.findall(r"\w+", group)} | set(
+                      re.findall(r"(\w+)[=!]~", expression))
+        labels = {name: labels_of(text, name) for name in names}
+        if None not in labels.values():
+            assert wanted <= set().union(*labels.values()), (expression, labels)
+            found |= names
+    return found
+
+
 def test_a_process_that_is_well_shows_each_metric_and_meets_no_condition(cluster, namespace, programs,
                                                                          pihole):
     """Kinds of the Gateway API are not there, which is no fault."""
@@ -145,6 +220,12 @@ def test_a_process_that_is_well_shows_each_metric_and_meets_no_condition(cluster
     assert {number for _, number in ready} == {"1"}
     assert replica.metric("leader_election_master_status") == 1
     assert replica.metric("signpost_guard_held") == 0
+    assert check_labels(text) >= {
+        "signpost_controller_ready", "signpost_backend_requests_total", "signpost_pihole_records",
+        "signpost_watch_last_event_seconds", "signpost_backend_request_seconds_bucket",
+        "rest_client_requests_total", "rest_client_request_duration_seconds_bucket",
+        "signpost_cache_bytes", "signpost_guard_held", "workqueue_depth",
+        "leader_election_master_status", "signpost_events_sent_total", "signpost_build_info"}
 
 
 def yaml_line(value):

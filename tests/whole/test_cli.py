@@ -1,5 +1,6 @@
 """The command line: what every command has in common, help, manual pages, completion, manifests."""
 
+import json
 import os
 import pathlib
 import re
@@ -65,7 +66,7 @@ def commands():
      'flag --controllers: "dnsrecrod": no such controller; did you mean dnsrecord?'),
     (("manifests",),
      "say what to print: --all, --crd, --rbac, --roles, --deployment, --service, --webhook, "
-     "--alerts, --pod-monitor, --network-policy"),
+     "--alerts, --pod-monitor, --network-policy, --dashboard"),
     (("manifests", "--rbac", "--namespaces", "Shop"),
      'flag --namespaces: "Shop": a name has at most 63 of a-z, 0-9 and -'),
     (("manifests", "--rbac", "--controllers", "dnsclas"),
@@ -367,6 +368,98 @@ def test_alerts_are_about_metrics_that_there_are():
     for rule in alert_rules():
         assert set(re.findall(r"\b[a-z]+_\w+\b", rule["expr"])) <= known
         assert rule["annotations"]["summary"] and rule["annotations"]["description"]
+
+
+# ---- the dashboard ------------------------------------------------------------------------------
+
+def dashboard(*words):
+    """The object and what is in it."""
+    made, = manifests("--dashboard", *words)
+    return made, json.loads(made["data"]["signpost.json"])
+
+
+def panels(found):
+    """With those of closed rows."""
+    for panel in found["panels"]:
+        yield panel
+        yield from panel.get("panels", ())
+
+
+def targets(found):
+    return [target for panel in panels(found) for target in panel.get("targets", ())]
+
+
+def shown_metrics(expression):
+    """Names before a selector, without what a histogram and a summary add."""
+    return {re.sub(r"_(bucket|sum|count)$", "", name)
+            for name in re.findall(r"\b([a-z]+_\w+)\{", expression)}
+
+
+def test_a_dashboard_is_printed_when_it_is_asked_for():
+    made, found = dashboard("--namespace", "dns")
+    assert (made["apiVersion"], made["kind"], made["metadata"]["namespace"]) == (
+        "v1", "ConfigMap", "dns")
+    assert made["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert found["uid"] and found["title"] == "Signpost"
+    assert "ConfigMap" not in {kind for kind, _, _ in names("--all")}
+    assert dashboard("--controllers", "dnsclass")[1] == found
+
+
+def test_panels_have_titles_and_ids_and_lie_beside_each_other():
+    found = list(panels(dashboard()[1]))
+    assert len({panel["id"] for panel in found}) == len(found)
+    taken = set()
+    for panel in found:
+        place = panel["gridPos"]
+        cells = {(x, y) for x in range(place["x"], place["x"] + place["w"])
+                 for y in range(place["y"], place["y"] + place["h"])}
+        assert panel["title"] and not cells & taken, panel
+        assert place["x"] + place["w"] <= 24 and len(cells) == place["w"] * place["h"]
+        taken |= cells
+
+
+def test_rows_come_from_what_concerns_all_to_the_processes():
+    rows = [panel["title"] for panel in panels(dashboard()[1]) if panel["type"] == "row"]
+    assert rows == ["At a glance", "Reconciliations", "Backends", "Lead and objects",
+                    "DNS objects", "DNSClass objects", "DNSRecord objects", "Ingress objects",
+                    "DNSPublication objects", "DNS update records", "Pi-holes", "Zones",
+                    "API server", "Admission", "signpost provider", "Processes"]
+
+
+def test_lines_of_a_panel_ask_the_chosen_source_and_are_told_apart():
+    found = dashboard()[1]
+    source, *variables = found["templating"]["list"]
+    assert (source["type"], source["query"]) == ("datasource", "prometheus")
+    assert [each["name"] for each in variables] == ["job", "namespace", "pod"]
+    assert all(each["type"] == "query" and each["multi"] for each in variables)
+    for panel in panels(found):
+        if panel["type"] == "row":
+            continue
+        lines = panel["targets"]
+        assert lines and panel["fieldConfig"]["defaults"]["unit"]
+        for key in ("refId", "legendFormat", "expr"):
+            assert len({line[key] for line in lines}) == len(lines), panel
+        for each in (panel, *lines):
+            assert each["datasource"] == {"type": "prometheus", "uid": f"${{{source['name']}}}"}
+        for line in lines:
+            for name in shown_metrics(line["expr"]):
+                assert re.search(rf"{name}\w*\{{job=~\"\$job\",namespace=~\"\$namespace\","
+                                 r'pod=~"\$pod"[,}]', line["expr"]), line
+
+
+def test_the_dashboard_shows_each_metric_but_those_that_the_guide_names():
+    page = (ROOT / "docs" / "reference" / "metrics.md").read_text()
+    guide = (ROOT / "docs" / "guide" / "installing-chart.md").read_text()
+    left_out = {*re.findall(r"`(\w+)`", re.search(r"has its panel, but for (.*?)\n\n", guide,
+                                                  re.S)[1])}
+    kinds = dict(re.findall(r"^\| `(\w+)` \| (\w+) ", page, re.M))
+    shown = set()
+    for target in targets(dashboard()[1]):
+        shown |= shown_metrics(target["expr"])
+        for name, end in re.findall(r"\b([a-z]+_\w+?)(_bucket|_sum|_count)?\{", target["expr"]):
+            assert {"": ("gauge", "counter"), "_bucket": ("histogram",), "_sum": ("summary",),
+                    "_count": ("summary",)}[end].count(kinds[name]), target
+    assert left_out and shown | left_out == set(kinds) and not shown & left_out
 
 
 def test_rights_are_those_of_the_controllers_that_run():

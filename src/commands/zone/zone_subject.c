@@ -1,5 +1,6 @@
 #include "commands/zone/zone_subject.h"
 
+#include "commands/dashboard.h"
 #include "commands/zone/configured_zones.h"
 #include "commands/zone/zone_manifests.h"
 #include "controllers/zone/zone_controller.h"
@@ -28,9 +29,34 @@ static void judge_all(void *judge)
 static const struct manifest_judge judge = {
     .make = judge_make, .free = judge_free, .put = judge_put, .judge = judge_all};
 
+static const struct dashboard_panel panels[] = {
+    {.title = "Serials", .metric = "signpost_zone_serial", .by = "zone", .unit = "none"},
+    {.metric = "signpost_zone_server_serial", .by = "zone, server"},
+    {.title = "Records", .metric = "signpost_zone_records", .by = "zone"},
+    {.title = "Records that are kept out",
+     .metric = "signpost_zone_excluded_records",
+     .by = "zone, reason"},
+    {.title = "Transfers",
+     .metric = "signpost_zone_transfers_total",
+     .form = DASHBOARD_COUNTER,
+     .by = "server, kind, result"},
+    {.title = "Working out what changes come to",
+     .metric = "signpost_zone_compile_seconds",
+     .form = DASHBOARD_SECONDS},
+    {.title = "Zones that a guard keeps in a catalog",
+     .metric = "signpost_catalog_held_zones",
+     .by = "group"},
+    {.title = "Zones configuration is usable",
+     .metric = "signpost_zones_config_ok",
+     .form = DASHBOARD_LEAST},
+};
+
+static const struct dashboard_section dashboard = {"Zones", panels, COUNT_OF(panels)};
+
 extern const struct subject zone_subject;
 const struct subject zone_subject = {
     .name = "zone",
+    .dashboard = &dashboard,
     .options = {[SUBJECT_RUN] = {zones_options, ZONES_OPTION_COUNT, false},
                 [SUBJECT_PLAN] = {zones_options, ZONES_LOOK_OPTION_COUNT, false},
                 [SUBJECT_INSTALL] = {zone_install_options, ZONE_INSTALL_OPTION_COUNT, false}},

@@ -5,25 +5,30 @@
 
 const struct controller_metric clusterdns_metrics[CLUSTERDNS_METRICS] = {
     [METRIC_ENTRIES] = {.name = "signpost_corefile_entries",
+                        .title = "Zones that DNS objects name",
                         .type = METRIC_GAUGE,
                         .label = "state",
                         .help = "Zones that DNS objects name, by their state in status.forwarders: "
                                 "Serving, LastGood or Refused."},
     [METRIC_PODS] = {.name = "signpost_corefile_pods",
+                     .title = "Pods by the Corefile that they run",
                      .type = METRIC_GAUGE,
                      .label = "state",
                      .help = "Pods of CoreDNS by what they run: current, old (another Corefile of "
                              "ours) or silent."},
     [METRIC_RESTORES] = {.name = "signpost_corefile_restores_total",
+                         .title = "Corefiles that were put back",
                          .type = METRIC_COUNT,
                          .help = "Corefiles that CoreDNS refused when they stood in their place, "
                                  "so that the last good one was put back."},
     [METRIC_CONVERGED] = {.name = "signpost_corefile_converged",
+                          .title = "Condition Converged",
                           .type = METRIC_GAUGE,
                           .label = "status",
                           .help = "1 at the status that the condition Converged has: True, False "
                                   "or Unknown; 0 at the others."},
     [METRIC_LAST_CONVERGED] = {.name = "signpost_corefile_last_converged_timestamp_seconds",
+                               .title = "Since all Pods last came to run what was wanted",
                                .type = METRIC_GAUGE,
                                .help = "Unix time at which all Pods last came to run the Corefile "
                                        "that was wanted."},

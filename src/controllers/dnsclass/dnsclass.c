@@ -528,6 +528,7 @@ static const struct backend_input backends = {.lookup_keys = want_backend};
 
 static const struct controller_metric metrics[] = {
     {.name = "signpost_dnsclass_healthy",
+     .title = "Servers that are healthy",
      .type = METRIC_IS,
      .reason = "ServerHealthy",
      .help = "1 while the server of the class says that it is healthy."},

@@ -547,9 +547,12 @@ static const struct backend_input backends = {.lookup_keys = want_backends};
 
 static const struct controller_metric metrics[] = {
     {.name = "signpost_dnsrecords",
+     .title = "DNSRecords",
      .type = METRIC_KEYS,
+     .reason = "RecordCreated|RecordUpdated",
      .help = "DNSRecords by class and reason of their condition Ready."},
     {.name = "signpost_dnsrecord_retries_total",
+     .title = "Changes that were sent again",
      .type = METRIC_RETRIES,
      .help = "Changes that were sent again, by class and reason of the failure."},
 };

@@ -63,10 +63,13 @@ static const struct kube_right rights[] = {
 
 static const struct controller_metric metrics[] = {
     {.name = "signpost_ingresses",
+     .title = "Ingresses",
      .type = METRIC_KEYS,
+     .reason = "Synced",
      .help = "Ingresses that are registered for Pi-hole, by what keeps their names from being "
              "served, or Synced, or Pending."},
     {.name = "signpost_ingress_retries_total",
+     .title = "Changes for Ingresses that were sent again",
      .type = METRIC_RETRIES,
      .help = "Changes for Ingresses that were sent again, by the worst problem of each."},
 };

@@ -36,11 +36,14 @@ static const struct kube_right tcproute_rights[] = RIGHTS("tcproutes");
 #define METRICS(word, Name)                                                                        \
     {                                                                                              \
         {.name = "signpost_" word "s",                                                             \
+         .title = Name "s",                                                                        \
          .type = METRIC_KEYS,                                                                      \
+         .reason = "Synced",                                                                       \
          .help = Name "s that are registered for Pi-hole, by what keeps their names from being "   \
                       "served, or Synced, or Pending."},                                           \
         {                                                                                          \
-            .name = "signpost_" word "_retries_total", .type = METRIC_RETRIES,                     \
+            .name = "signpost_" word "_retries_total",                                             \
+            .title = "Changes for " Name "s that were sent again", .type = METRIC_RETRIES,         \
             .help = "Changes for " Name "s that were sent again, by the worst problem of "         \
                     "each.",                                                                       \
         }                                                                                          \

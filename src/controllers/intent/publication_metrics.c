@@ -2,10 +2,12 @@
 
 const struct controller_metric intent_metrics[INTENT_METRICS] = {
     [INTENT_NAMES_METRIC] = {.name = "signpost_intent_names",
+                             .title = "Names of DNSPublications",
                              .type = METRIC_GAUGE,
                              .label = "state",
                              .help = "Names of DNSPublications, by their state in status.names."},
     [INTENT_DRAIN_METRIC] = {.name = "signpost_intent_drain_seconds",
+                             .title = "Until names were gone",
                              .type = METRIC_SECONDS,
                              .help = "How long it took until the names of a DNSPublication were "
                                      "proven or assumed to be gone from the provider of a "

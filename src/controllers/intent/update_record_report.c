@@ -7,6 +7,7 @@
 
 const struct controller_metric update_record_metric = {
     .name = "signpost_intent_records",
+    .title = "DNSUpdateRecords by readiness",
     .type = METRIC_GAUGE,
     .label = "ready",
     .help = "DNSUpdateRecords, by whether they are accepted and their external-dns runs or is not "
