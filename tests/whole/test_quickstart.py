@@ -2,20 +2,17 @@
 
 import os
 import pathlib
-import pty
 import re
-import select
 import signal
 import socket
 import subprocess
-import termios
-import fcntl
-import threading
 
 import pytest
 
 import harness
 from harness import LATENCY, ask_dns, wait_until
+from quickstarts import (environment, is_alive, loose, make, nothing_is_left, outliving,
+                         owned_objects_of, place_in, processes_in)
 
 ZONE = "home.example"
 PORTS = ("KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT", "PRIMARY_PORT")
@@ -24,114 +21,11 @@ PORTS = ("KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT", "PRIMARY_P
 @pytest.fixture
 def place(tmp_path):
     """Ports and folder of a quickstart of its own."""
-    return {"RUN_DIR": str(tmp_path / "run"),
-            **{name: str(harness.free_port()) for name in PORTS}}
-
-
-def environment(place, **more):
-    return {**os.environ, "SIGNPOST_SETUP": "skip", **place, **more}
-
-
-def processes_in(place):
-    """Command lines of processes that have to do with the run folder."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if any(place["RUN_DIR"].encode() in word for word in words):
-            found.append(b" ".join(words).decode(errors="replace"))
-    return found
-
-
-def nothing_is_left(place):
-    assert not os.path.exists(place["RUN_DIR"])
-    assert processes_in(place) == []
-    for name in PORTS:
-        assert not harness.is_listening(int(place[name])), name
-    return True
-
-
-class Terminal:
-    """A command on a terminal of its own."""
-
-    def __init__(self, command, **options):
-        ours, theirs = pty.openpty()
-        self.terminal = ours
-        self.is_open = True
-        self.output = ""
-
-        def become_foreground():
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-        self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs,
-                                        start_new_session=True, preexec_fn=become_foreground,
-                                        **options)
-        os.close(theirs)
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-
-    def read(self):
-        while self.is_open:
-            if not select.select([self.terminal], [], [], 0.1)[0]:
-                continue
-            try:
-                octets = os.read(self.terminal, 65536)
-            except OSError:
-                return
-            if not octets:
-                return
-            self.output += octets.decode(errors="replace")
-
-    def type(self, text):
-        os.write(self.terminal, text.encode())
-
-    def wait_for(self, pattern, seconds=60):
-        def seen():
-            assert self.process.poll() is None or re.search(pattern, self.output), self.output
-            return re.search(pattern, self.output)
-        return wait_until(seen, lambda: f"{pattern!r} in\n{self.output}", seconds)
-
-    def hang_up(self):
-        self.is_open = False
-        self.reader.join(2)
-        os.close(self.terminal)
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(15)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-        self.process.wait()
-        self.reader.join(2)
-        if self.is_open:
-            os.close(self.terminal)
-
-
-@pytest.fixture
-def terminal():
-    made = []
-
-    def make(*words, **options):
-        made.append(Terminal(*words, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.end()
-
-
-def make_run(place, *words, **more):
-    return subprocess.run(["make", "run", *words], cwd=harness.ROOT, capture_output=True, text=True,
-                          env=environment(place, **more), check=False,
-                          timeout=harness.BUILD_HANG_S)
+    return place_in(tmp_path / "run", PORTS)
 
 
 def test_once_shows_the_answers_and_leaves_nothing(place):
-    result = make_run(place, "ONCE=1")
+    result = make("run", place, "ONCE=1")
     assert result.returncode == 0, result.stdout + result.stderr
     for text in ("192.0.2.10", "2001:db8::10", "v=spf1 mx -all", "Conflict", "ValidationFailed",
                  "printer", "www-of-somebody-else", "192.0.2.81", "NotDelegated", "shop-lab"):
@@ -144,7 +38,7 @@ def test_once_shows_the_answers_and_leaves_nothing(place):
 @pytest.mark.parametrize("name", PORTS)
 def test_a_taken_port_has_a_plain_message(place, name):
     with socket.create_server((harness.LOOPBACK, int(place[name]))):
-        result = make_run(place, "ONCE=1")
+        result = make("run", place, "ONCE=1")
     assert result.returncode != 0
     assert f"run: port {place[name]} on 127.0.0.1 is in use" in result.stderr
     assert f"make run {name}=" in result.stderr
@@ -155,7 +49,7 @@ def test_a_second_one_in_the_same_folder_is_refused(place, terminal):
     first = terminal(["scripts/run"], cwd=harness.ROOT, env=environment(place))
     first.wait_for("Ctrl-C")
     second = dict(place, **{name: str(harness.free_port()) for name in place if name != "RUN_DIR"})
-    result = make_run(second, "ONCE=1")
+    result = make("run", second, "ONCE=1")
     assert result.returncode != 0
     assert "another 'make run' works in" in result.stderr
     assert os.path.exists(place["RUN_DIR"])
@@ -165,43 +59,15 @@ def test_a_second_one_in_the_same_folder_is_refused(place, terminal):
     assert nothing_is_left(place)
 
 
-# What the script starts outlives it: the kernel hangs up on them when the first process on their
-# terminal ends.
-LOOSE = ["sh", "-c", "trap '' HUP; exec scripts/run"]
-
-
-def loose(tmp_path):
-    """A PATH on which it is not tied to the script."""
-    shim = tmp_path / "bin" / "setpriv"
-    shim.parent.mkdir()
-    shim.write_text("#!/bin/sh\nexit 1\n")
-    shim.chmod(0o755)
-    return {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
-
-
-def owned_objects_of(place):
-    pids = (pathlib.Path(place["RUN_DIR"]) / "pids").read_text().split()[::2]
-    return [int(pid) for pid in pids[1:]]
-
-
-def is_alive(pid):
-    """One that has ended and that nobody has asked for yet is not."""
-    try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
 def test_what_a_killed_one_left_is_ended_by_the_next(place, terminal, tmp_path):
-    first = terminal(LOOSE, cwd=harness.ROOT, env=environment(place, **loose(tmp_path)))
+    first = terminal(outliving("scripts/run"), cwd=harness.ROOT, env=environment(place, **loose(tmp_path)))
     first.wait_for("watching")
     left = owned_objects_of(place)
     assert len(left) == 4
     first.process.kill()
     first.process.wait()
     assert all(is_alive(pid) for pid in left)
-    result = make_run(place, "ONCE=1")
+    result = make("run", place, "ONCE=1")
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"left in {place['RUN_DIR']}: processes {' '.join(map(str, left))}\n" in result.stdout
     assert not any(is_alive(pid) for pid in left)
@@ -214,7 +80,7 @@ def test_a_process_that_has_an_old_number_is_left_alone(place):
     (folder / "made-by-make-run").touch()
     with subprocess.Popen(["sleep", "60"]) as other:
         (folder / "pids").write_text(f"1 1\n{other.pid} 1\n")
-        result = make_run(place, "ONCE=1")
+        result = make("run", place, "ONCE=1")
         assert other.poll() is None
         other.kill()
     assert result.returncode == 0, result.stdout + result.stderr
