@@ -1,19 +1,23 @@
 # The front desk: each target installs what it needs (scripts/setup) and hands over to one script.
-# Variables: ONCE=1 (run), AFRESH=1 (test: also what is known to pass), SECONDS=60 and TARGET=name
-# (fuzz), SECONDS=3600 (soak), IMAGE_SOURCE=URL (image), DESTDIR and PREFIX (install).
+# Variables: ONCE=1 (run, run-cluster), AFRESH=1 (test: also what is known to pass), SECONDS=60 and
+# TARGET=name (fuzz), SECONDS=3600 (soak), IMAGE_SOURCE=URL (image), DESTDIR and PREFIX (install).
 
 PREFIX ?= /usr/local
 SETUP = @scripts/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check fuzz soak bench cover format man image deb install clean
+.PHONY: help run run-cluster test check fuzz soak bench cover format man image deb install clean
 
 help: ## list what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 run: ## try it: manifests to DNS answers from a real Knot; ONCE=1 checks the answers and ends
 	$(SETUP) run
 	@ONCE='$(ONCE)' scripts/run
+
+run-cluster: ## the same on a Kubernetes API server of its own, for kubectl; ONCE=1 checks and ends
+	$(SETUP) run-cluster
+	@ONCE='$(ONCE)' scripts/run-cluster
 
 test: ## prove it: unit tests, also under sanitizers, scenarios, torture, whole-program tests, API servers
 	$(SETUP) test
@@ -62,4 +66,4 @@ install: ## install program, manual pages and completions into PREFIX (/usr/loca
 	@flock build/.release.lock meson install -C build/release --strip $(if $(DESTDIR),--destdir '$(abspath $(DESTDIR))')
 
 clean: ## remove everything that was built
-	rm -rf build .run
+	rm -rf build .run .run-cluster

@@ -76,6 +76,21 @@ def test_what_is_missing_is_built_once(place):
     assert place.folder / "cache" in minor.folder.parents
 
 
+def test_programs_that_are_named_are_built_alone(place, monkeypatch, capsys):
+    monkeypatch.setattr(build, "CURRENT", place.minor())
+
+    def main(*words):
+        monkeypatch.setattr(sys, "argv", ["build.py", *words])
+        build.main()
+        return capsys.readouterr().out
+
+    assert main("setup", "kube-apiserver").startswith("setup: builds kube-apiserver v1.99.3 once")
+    assert main("setup", "kube-apiserver") == ""
+    assert place.built() == ["kube-apiserver"]
+    assert main("--path", "etcd") == f"{build.CURRENT.folder / 'etcd'}\n"
+    assert main("--version") == "v1.99.3\n"
+
+
 def test_a_program_of_our_own_is_named_after_its_module(place):
     (place.module / "go.mod").write_text("require (\n\texample.org/peer v0.7.1\n)\n")
     (place.module / "main.go").write_text("package main\n")

@@ -59,7 +59,7 @@ def machine(tmp_path):
     return Machine(tmp_path)
 
 
-@pytest.mark.parametrize("group", ["build", "run", "test", "check", "fuzz", "bench", "cover",
+@pytest.mark.parametrize("group", ["build", "run", "run-cluster", "test", "check", "fuzz", "bench", "cover",
                                    "man", "image", "deb"])
 def test_says_nothing_when_nothing_is_missing(machine, group):
     assert machine.setup(group) == (0, "")
@@ -134,10 +134,12 @@ def test_go_is_asked_for_only_without_any(machine):
 
 @pytest.mark.parametrize("lacked", [(), ("meson",)])
 @pytest.mark.parametrize("mode", ["", "skip"])
-def test_api_servers_are_built_for_the_tests_alone(machine, lacked, mode):
+def test_api_servers_are_built_for_who_runs_them_alone(machine, lacked, mode):
     machine.lacks(*lacked)
     machine.program("sudo", "exit 0")
-    machine.program(machine.build, 'echo "$1: builds etcd"; exit 3')
-    status, text = machine.setup("test", SIGNPOST_SETUP=mode)
-    assert (status, text.splitlines()[-1]) == (3, "setup: builds etcd")
-    assert "builds etcd" not in machine.setup("check", SIGNPOST_SETUP=mode)[1]
+    machine.program(machine.build, 'prefix=$1; shift; echo "$prefix: builds ${*:-all}"; exit 3')
+    for group, built in (("test", "all"), ("bench", "all"), ("run-cluster", "etcd kube-apiserver")):
+        status, text = machine.setup(group, SIGNPOST_SETUP=mode)
+        assert (status, text.splitlines()[-1]) == (3, f"setup: builds {built}")
+    for group in ("run", "check"):
+        assert "builds" not in machine.setup(group, SIGNPOST_SETUP=mode)[1]

@@ -2,8 +2,9 @@
 """Builds the servers of the tests that Debian has not from their Go modules; go.mod and go.sum pin
 every byte.
 
-tests/cluster/build.py [PREFIX]: builds what is missing, names it first (behind PREFIX), and says
-nothing when nothing is. The programs lie in signpost-cluster/<key> of the user's cache folder; the
+tests/cluster/build.py [PREFIX [NAME...]]: builds what is missing, names it first (behind PREFIX), and
+says nothing when nothing is. With names only these, of the newer release. build.py --path NAME says
+where one of it lies, build.py --version which one it is. The programs lie in signpost-cluster/<key> of the user's cache folder; the
 key stands for go.mod, go.sum and the version of Go. What KUBEBUILDER_ASSETS holds is taken from
 there. `older/` is the oldest minor that we support, of which only the API server is needed: its
 etcd is the same. CoreDNS and external-dns come in two releases each, whose modules lie in tests/coredns and
@@ -162,8 +163,12 @@ def monitoring_crds():
 
 def main():
     prefix = sys.argv[1] if len(sys.argv) > 1 else "build"
-    for minor in (CURRENT, OLDER, *COREDNS, *EXTERNAL_DNS, OPENAPI, HELM):
-        names = minor.missing()
+    wanted = sys.argv[2:]
+    if prefix in ("--path", "--version"):
+        print(CURRENT.path(wanted[0]) if prefix == "--path" else CURRENT.version)
+        return
+    for minor in [CURRENT] if wanted else (CURRENT, OLDER, *COREDNS, *EXTERNAL_DNS, OPENAPI, HELM):
+        names = [name for name in minor.missing() if not wanted or name in wanted]
         if names:
             print(f"{prefix}: builds {', '.join(names)} {minor.version} once, some minutes, into "
                   f"{minor.folder}", flush=True)

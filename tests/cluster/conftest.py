@@ -12,6 +12,7 @@ import clusters  # noqa: E402
 from fixtures import (name_server, name_servers, new_pihole, pihole, programs,  # noqa: E402, F401
                       provider, webhook)
 from proxy import Proxy  # noqa: E402
+from quickstarts import terminal  # noqa: E402, F401
 from stand import Stand  # noqa: E402
 
 
