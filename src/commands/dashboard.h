@@ -28,6 +28,7 @@ struct dashboard_section {
     const char *title;
     const struct dashboard_panel *panels;
     size_t count;
+    const struct dashboard_panel *not_ready; // the sum of it counts at a glance; or NULL
 };
 
 // Sections of what each process has, whichever controllers run; those of the systems stand between.

@@ -219,6 +219,7 @@ static void write_controller(struct writer *writer, const struct controller *con
 {
     for (size_t i = 0; i < controller->metric_count; i++) {
         struct dashboard_panel panel = panel_of(&controller->metrics[i]);
+        must(panel.title);
         write_panel(writer, &panel);
         value_put_text(writer->manifest->arena, writer->panel, "description",
                        controller->metrics[i].help);
@@ -261,12 +262,25 @@ static void add_objects_not_ready(struct writer *writer, const struct controller
 {
     if (metric->type != METRIC_KEYS)
         return;
+    must(metric->reason);
     add_target(writer,
                arena_printf(writer->manifest->arena,
                             "sum(max by (class, reason) (%s{" OURS ",reason!~\"%s\"})) or "
                             "0 * sum(max by (class, reason) (%s{" OURS "}))",
-                            metric->name, metric->reason ? metric->reason : "", metric->name),
+                            metric->name, metric->reason, metric->name),
                controller->kind->name);
+}
+
+static void add_subjects_not_ready(struct writer *writer)
+{
+    for (size_t i = 0; i < subject_count; i++) {
+        const struct dashboard_section *section = subjects[i]->dashboard;
+        if (section && section->not_ready)
+            add_target(writer,
+                       arena_printf(writer->manifest->arena, "sum(%s)",
+                                    expression_of(writer, section->not_ready)),
+                       section->not_ready->legend);
+    }
 }
 
 static void add_backends_unhealthy(struct writer *writer, const struct controller *controller,
@@ -319,10 +333,12 @@ static void write_glance(struct writer *writer)
     begin_row(writer, "At a glance", false);
     begin_stat(writer, "Objects that are not ready", "short", 1);
     for_each_metric(writer, add_objects_not_ready);
+    add_subjects_not_ready(writer);
     begin_stat(writer, "Latency of changes", "s", 0);
     add_target(writer,
                "histogram_quantile(0.95, sum by (le) "
-               "(rate(signpost_change_to_programmed_seconds_bucket{" OURS "}[$__range])))",
+               "(rate(signpost_change_to_programmed_seconds_bucket{" OURS
+               "}[$__range]))) >= 0", // not a number where nothing changed
                "95 %");
     begin_stat(writer, "Backends that are not healthy", "short", 1);
     for_each_metric(writer, add_backends_unhealthy);

@@ -2,14 +2,15 @@
 """Builds the servers of the tests that Debian has not from their Go modules; go.mod and go.sum pin
 every byte.
 
-tests/cluster/build.py [PREFIX [NAME...]]: builds what is missing, names it first (behind PREFIX), and
-says nothing when nothing is. With names only these, of the newer release. build.py --path NAME says
-where one of it lies, build.py --version which one it is. The programs lie in signpost-cluster/<key> of the user's cache folder; the
-key stands for go.mod, go.sum and the version of Go. What KUBEBUILDER_ASSETS holds is taken from
-there. `older/` is the oldest minor that we support, of which only the API server is needed: its
-etcd is the same. CoreDNS and external-dns come in two releases each, whose modules lie in tests/coredns and
-tests/external-dns. The validator of OpenAPI documents is in tests/openapi. Helm is in helm/, whose modules are
-those of the API server where both have them, so that Go compiles them once.
+tests/cluster/build.py [PREFIX [NAME...]]: builds what is missing, names it first (behind PREFIX),
+and says nothing when nothing is. With names only these, of the newer release. build.py --path NAME
+says where one of it lies, build.py --version which one it is. The programs lie in
+signpost-cluster/<key> of the user's cache folder; the key stands for go.mod, go.sum and the version
+of Go. What KUBEBUILDER_ASSETS holds is taken from there. `older/` is the oldest minor that we support, of
+which only the API server is needed: its etcd is the same. CoreDNS and external-dns come in two
+releases each, whose modules lie in tests/coredns and tests/external-dns. The validator of OpenAPI
+documents is in tests/openapi. Helm is in helm/, whose modules are those of the API server where
+both have them, so that Go compiles them once.
 """
 
 import fcntl

@@ -158,6 +158,7 @@ tests:
   - {series: 'signpost_dnsrecords{class="a",reason="Conflict",pod="b",job="shop/signpost"}', values: '2x30'}
   - {series: 'signpost_dnsrecords{class="b",reason="Pending",pod="b",job="shop/signpost"}', values: '1x30'}
   - {series: 'signpost_ingresses{class="",reason="Synced",pod="a",job="shop/signpost"}', values: '4x30'}
+  - {series: 'signpost_zone_excluded_records{zone="z",reason="Conflict",pod="a",job="shop/signpost"}', values: '4x30'}
   - {series: 'signpost_dnsclass_healthy{class="a",pod="a",job="shop/signpost"}', values: '1x30'}
   - {series: 'signpost_dnsclass_healthy{class="b",pod="a",job="shop/signpost"}', values: '0x30'}
   - {series: 'signpost_build_info{version="1",pod="a",job="shop/signpost"}', values: '1x30'}
@@ -165,7 +166,7 @@ tests:
   promql_expr_test:
 """
 FOUND = {"signpost_dnsrecords": 3, "signpost_ingresses": 0, "signpost_dnsclass_healthy": 1,
-         "signpost_backend_requests_total": 0}
+         "signpost_zone_excluded_records": 4, "signpost_backend_requests_total": 0}
 
 
 def test_what_is_not_well_is_counted_at_a_glance_once_and_of_ours_alone(tmp_path):

@@ -12,7 +12,8 @@ static const struct dashboard_panel panels[] = {
      .form = DASHBOARD_SECONDS},
 };
 
-static const struct dashboard_section dashboard = {"DNS update records", panels, COUNT_OF(panels)};
+static const struct dashboard_section dashboard = {
+    .title = "DNS update records", .panels = panels, .count = COUNT_OF(panels)};
 
 extern const struct subject intent_subject;
 const struct subject intent_subject = {

@@ -41,7 +41,8 @@ static const struct dashboard_panel panels[] = {
     {.title = "API sessions", .metric = "signpost_pihole_seats_in_use", .by = "pihole"},
 };
 
-static const struct dashboard_section dashboard = {"Pi-holes", panels, COUNT_OF(panels)};
+static const struct dashboard_section dashboard = {
+    .title = "Pi-holes", .panels = panels, .count = COUNT_OF(panels)};
 
 extern const struct subject pihole_subject;
 const struct subject pihole_subject = {

@@ -51,7 +51,12 @@ static const struct dashboard_panel panels[] = {
      .form = DASHBOARD_LEAST},
 };
 
-static const struct dashboard_section dashboard = {"Zones", panels, COUNT_OF(panels)};
+static const struct dashboard_panel kept_out = {.metric = "signpost_zone_excluded_records",
+                                                .by = "zone, reason",
+                                                .legend = "kept out of zones"};
+
+static const struct dashboard_section dashboard = {
+    .title = "Zones", .panels = panels, .count = COUNT_OF(panels), .not_ready = &kept_out};
 
 extern const struct subject zone_subject;
 const struct subject zone_subject = {
