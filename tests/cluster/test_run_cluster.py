@@ -12,8 +12,8 @@ import pytest
 import build
 import harness
 from harness import ask_dns, wait_until
-from quickstarts import (environment, is_alive, loose, make, nothing_is_left, owned_objects_of,
-                         place_in, processes_in)
+from quickstarts import (environment, is_alive, loose, make, nothing_is_left, outliving,
+                         owned_objects_of, place_in, processes_in)
 
 ZONE = "home.example"
 PORTS = ("API_PORT", "KNOT_PORT", "PROVIDER_PORT", "PROBES_PORT", "METRICS_PORT", "PRIMARY_PORT")
@@ -26,8 +26,8 @@ def place(tmp_path):
     return place_in(tmp_path / "run", PORTS)
 
 
-def start(terminal, place, **more):
-    made = terminal(["scripts/run-cluster"], cwd=harness.ROOT, env=environment(place, **more))
+def start(terminal, place, command=("scripts/run-cluster",), **more):
+    made = terminal(command, cwd=harness.ROOT, env=environment(place, **more))
     made.wait_for("Ctrl-C ends everything", START_S)
     return made
 
@@ -143,7 +143,7 @@ def test_what_was_started_ends_with_a_script_that_is_killed(place, terminal):
 
 
 def test_what_a_killed_one_left_is_ended_by_the_next(place, terminal, tmp_path):
-    first = start(terminal, place, **loose(tmp_path))
+    first = start(terminal, place, outliving("scripts/run-cluster"), **loose(tmp_path))
     left = owned_objects_of(place)
     first.process.kill()
     first.process.wait()
