@@ -284,6 +284,12 @@ void kind_check_update(const struct kind *kind, const struct value *old, const s
 // By path in an object or in the table: "spec.values[2]" finds the row "spec.values[]". NULL when
 // unknown.
 const struct field *kind_find_field(const struct kind *kind, const char *path);
+// The condition of that type in a status; NULL: there is none.
+const struct value *kind_find_condition(const struct value *status, struct text type);
+// The condition of `status` that says whether its object is right: the first of `right_when` that
+// is otherwise, else the last. NULL: that condition is not there yet.
+const struct value *kind_find_reporting(const struct kind *kind, const struct value *status,
+                                        bool *is_right);
 // The upper bound that check and CRD apply: max, or what stands in for 0. INT64_MAX: none.
 int64_t kind_field_max(const struct kind *kind, const struct field *field);
 // That of each value of a map of texts, in octets.

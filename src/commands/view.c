@@ -105,41 +105,10 @@ static void describe(struct view *view, struct view_row *row, const struct value
 
 // ---- status -------------------------------------------------------------------------------------
 
-static const char *const right_when_ready[] = {"Ready=True", NULL};
-
-static const struct value *find_condition(const struct value *tree, struct text type)
-{
-    const struct value *conditions = value_at(tree, "status.conditions", NULL);
-    value_each (item, conditions && conditions->type == VALUE_LIST ? conditions : NULL)
-        if (text_equal(value_text(value_find(item, "type")), type))
-            return item;
-    return NULL;
-}
-
-// The first that is not as it must be, else the last; NULL: one is not there yet.
-static const struct value *find_reporting(const struct kind *kind, const struct value *tree,
-                                          bool *is_right)
-{
-    const char *const *wanted = kind->right_when ? kind->right_when : right_when_ready;
-    const struct value *found = NULL;
-    *is_right = true;
-    for (size_t i = 0; *is_right && wanted[i]; i++) {
-        struct text type;
-        struct text status = text_of(wanted[i]);
-        text_cut(&status, '=', &type);
-        bool is_barred = text_ends(type, "!");
-        type.len -= is_barred;
-        const struct value *here = find_condition(tree, type);
-        bool has_status = here && text_equal(value_text_at(here, "status"), status);
-        *is_right = has_status != is_barred;
-        found = is_barred && *is_right ? found : here;
-    }
-    return found;
-}
-
 static void read_status(struct view *view, struct view_row *row, const struct value *tree)
 {
-    const struct value *ready = find_reporting(row->kind, tree, &row->is_right);
+    const struct value *ready =
+        kind_find_reporting(row->kind, value_find(tree, "status"), &row->is_right);
     row->ready = row->reason = "-";
     row->message = "`signpost run` has not acted on it yet";
     row->is_pending = !ready;
@@ -162,7 +131,7 @@ static void read_status(struct view *view, struct view_row *row, const struct va
 
 static void read_warning(struct view *view, struct view_row *row, const struct value *tree)
 {
-    const struct value *warned = find_condition(tree, TEXT("Warned"));
+    const struct value *warned = kind_find_condition(value_find(tree, "status"), TEXT("Warned"));
     if (warned && text_is(value_text_at(warned, "status"), "True"))
         row->warning = copy(view, value_text_at(warned, "message"));
 }

@@ -105,11 +105,78 @@ static void report_failed(const struct backend *backend, const struct change_mes
     arena_free(arena);
 }
 
+// ---- the last changes, for those who look in ----------------------------------------------------
+
+static void write_owner(struct buffer *out, const struct object *object)
+{
+    if (!object)
+        return;
+    buffer_printf(out, "%s ", object->kind->name);
+    object_write_name(out, object);
+}
+
+static enum recent_change_type recent_type_of(const struct change *change,
+                                              const struct claim *claim)
+{
+    if (!change->outcome.is_done && !has_given_way(change))
+        return CHANGE_HAS_FAILED;
+    if (change->op == CHANGE_REMOVE || has_given_way(change))
+        return CHANGE_WAS_DELETED;
+    bool was_there = change->outcome.replaced || (claim && claim_stands(claim));
+    return was_there && !change->outcome.was_created ? CHANGE_WAS_UPDATED : CHANGE_WAS_CREATED;
+}
+
+static void remember_change(const struct backend *backend, const struct object *object,
+                            const struct change *change, const struct claim *claim)
+{
+    const struct engine *engine = backend->engine;
+    const struct error *error = change->outcome.error;
+    AUTO_BUFFER what = {0};
+    AUTO_BUFFER owner = {0};
+    if (!engine->recent_changes)
+        return;
+    if (!text_is(change->set.subdomain, "@"))
+        buffer_printf(&what, "%.*s.", TEXT_ARGS(change->set.subdomain));
+    buffer_printf(&what, "%.*s %s", TEXT_ARGS(change->set.domain),
+                  record_type_name(change->set.type));
+    write_owner(&owner, object);
+    recent_changes_add(engine->recent_changes,
+                       &(struct recent_change){.at_ms = loop_unix_ms(engine->loop),
+                                               .type = recent_type_of(change, claim),
+                                               .what = buffer_text(&what).at,
+                                               .object = buffer_text(&owner).at,
+                                               .backend = backend->name,
+                                               .took_ms = claim ? claim_due_ms(engine, claim) : -1,
+                                               .error = error ? error->text : ""});
+}
+
+void change_log_arrival(const struct engine *engine, const struct object *object, int64_t took_ms)
+{
+    AUTO_BUFFER owner = {0};
+    if (!engine->recent_changes)
+        return;
+    write_owner(&owner, object);
+    recent_changes_add(engine->recent_changes,
+                       &(struct recent_change){.at_ms = loop_unix_ms(engine->loop),
+                                               .type = CHANGE_HAS_ARRIVED,
+                                               .what = "",
+                                               .object = buffer_text(&owner).at,
+                                               .backend = "",
+                                               .took_ms = took_ms,
+                                               .error = ""});
+}
+
+// ---- lines of the log ---------------------------------------------------------------------------
+
 void change_log_change(const struct backend *backend, const struct controller *controller,
-                       const struct object *object, const struct change *change, size_t *failures)
+                       const struct object *object, const struct change *change,
+                       const struct claim *claim, size_t *failures)
 {
     const struct change_messages *messages = controller ? controller->messages : NULL;
-    if (!messages || is_quiet(change))
+    if (is_quiet(change))
+        return;
+    remember_change(backend, object, change, claim);
+    if (!messages)
         return;
     if (change->outcome.is_done || has_given_way(change))
         report_done(backend, messages, object, change);

@@ -190,6 +190,11 @@ bool claim_is_satisfied(const struct claim *claim)
     return false;
 }
 
+bool claim_stands(const struct claim *claim)
+{
+    return claim->there == THERE_SET;
+}
+
 bool claim_may_stand(const struct claim *claim)
 {
     return claim->there == THERE_SET || claim->there == THERE_OPEN;

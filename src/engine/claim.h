@@ -54,6 +54,7 @@ void claim_learn(struct engine *engine, uint32_t id, const uint8_t before[FINGER
 // Fills in what an exchange is to do for it; texts live in the arena.
 void claim_fill_change(const struct engine *engine, uint32_t id, struct arena *arena,
                        struct change *change);
+bool claim_stands(const struct claim *claim);             // something of ours is known to stand
 bool claim_may_stand(const struct claim *claim);          // something of ours stands there, or may
 enum claim_intent claim_sends(const struct claim *claim); // SET, REMOVE or LOOK: what is to be sent
 enum change_op claim_op(const struct claim *claim);       // the same, as an exchange names it
@@ -111,6 +112,14 @@ void claim_fail(struct engine *engine, uint32_t id, const struct error *error, c
 void claim_retry(struct engine *engine, uint32_t id); // its back-off is over
 // The same for all claims that go through the backend.
 void claims_retry(struct engine *engine, const struct backend *backend);
+// How many back off, by the number of their backend, and when (Unix ms) the first is tried again.
+struct back_offs {
+    size_t count;
+    int64_t next_ms; // 0: never
+};
+void claims_count_back_offs(const struct engine *engine, struct back_offs *by_number);
+// For how long what is to be sent for it has been due; -1: nothing is.
+int64_t claim_due_ms(const struct engine *engine, const struct claim *claim);
 // Wakes the keys of the claims that go through the backend and are not settled.
 void claims_wake_unsettled(struct engine *engine, const struct backend *backend);
 // Reports what a listing has shown at the claim's name. `ours` and `theirs` are fingerprints of the

@@ -62,6 +62,27 @@ void claims_retry(struct engine *engine, const struct backend *backend)
     }
 }
 
+static void count_back_off(struct back_offs *count, int64_t next_ms)
+{
+    count->count++;
+    if (!count->next_ms || next_ms < count->next_ms)
+        count->next_ms = next_ms;
+}
+
+void claims_count_back_offs(const struct engine *engine, struct back_offs *by_number)
+{
+    for (uint32_t id = 0; id < engine->claim_slots.end; id++) {
+        const struct claim *claim = &engine->claims[id];
+        if (claim->name && claim->work == WORK_BACKING_OFF && claim->backend)
+            count_back_off(&by_number[claim->backend], claim->pending->next_unix_ms);
+    }
+}
+
+int64_t claim_due_ms(const struct engine *engine, const struct claim *claim)
+{
+    return claim->pending ? loop_mono_ms(engine->loop) - claim->pending->since_ms : -1;
+}
+
 void claims_wake_unsettled(struct engine *engine, const struct backend *backend)
 {
     for (uint32_t id = 0; id < engine->claim_slots.end; id++) {

@@ -199,17 +199,9 @@ void dry_run_write(struct engine *engine, uint32_t id, const struct object_want 
 
 // ---- what is in the way -------------------------------------------------------------------------
 
-static const struct value *find_ready(const struct value *status)
-{
-    value_each (condition, value_find(status, "conditions"))
-        if (text_is(value_text_at(condition, "type"), "Ready"))
-            return condition;
-    return NULL;
-}
-
 static void remember_ready(struct obstacle *obstacle, const struct value *status)
 {
-    const struct value *ready = find_ready(status);
+    const struct value *ready = kind_find_condition(status, TEXT("Ready"));
     if (!ready || text_is(value_text_at(ready, "status"), "True"))
         return;
     obstacle->reason = text_dup(value_text_at(ready, "reason"));

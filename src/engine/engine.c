@@ -90,6 +90,8 @@ struct engine *engine_new(const struct engine_options *options)
     engine->submitting = NO_ID;
     engine->is_leading = !options->store;
     engine->dry_run = options->is_dry ? dry_run_new() : NULL;
+    engine->object_states = options->keeps_states ? object_states_new() : NULL;
+    engine->recent_changes = options->keeps_states ? recent_changes_new() : NULL;
     publish_new(engine);
     add_controllers(engine);
     return engine;
@@ -141,6 +143,8 @@ void engine_free(struct engine *engine)
     questions_free(engine->questions);
     controllers_free(engine);
     dry_run_free(engine->dry_run);
+    object_states_free(engine->object_states);
+    recent_changes_free(engine->recent_changes);
     queue_free(engine->queue);
     queue_free(engine->back_offs);
     queue_free(engine->crowded);

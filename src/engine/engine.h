@@ -43,6 +43,7 @@ struct engine_options {
     struct recorder *recorder; // engine/recorder.h; NULL: nothing is recorded. Not owned
     size_t crowd; // a name with more claims is planned with a delay, once for many; 0: 64
     const char *zone_file_dir; // zones are written there as files, too; NULL: they are not
+    bool keeps_states;         // for frontends that show them (engine/inspection.h)
     // A dry run: the same reconciliations and claims, but exchanges count as done and never begin,
     // and questions are not asked; engine_plan() reports what would have been sent. The store is
     // one that writes nothing (store/dry.h).

@@ -109,7 +109,7 @@ static void report_stray(struct exchange *exchange, size_t at, const struct outc
         options->ended(options->context, &ended, outcome);
     change_log_change(exchange->backend,
                       controller_of(exchange->engine, exchange->backend->controller), NULL,
-                      &exchange->job.changes[at], &exchange->failures);
+                      &exchange->job.changes[at], NULL, &exchange->failures);
 }
 
 // A stray that was not removed is found again by the next listing.
@@ -136,7 +136,7 @@ static void log_change(struct exchange *exchange, size_t at)
         return;
     const struct key *key = &engine->keys[claim_key(claim)];
     change_log_change(exchange->backend, controller_of(engine, key->controller), key->object,
-                      &exchange->job.changes[at], &exchange->failures);
+                      &exchange->job.changes[at], claim, &exchange->failures);
 }
 
 static void give_receipts(struct exchange *exchange)

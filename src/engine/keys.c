@@ -51,6 +51,7 @@ uint32_t key_make(struct engine *engine, size_t controller, const struct object 
         .object = object_ref(object), .first_claim = NO_ID, .controller = (uint8_t)controller};
     table_add(key_table(engine, controller),
               object_name_hash(object_namespace(object), object_name(object)), id);
+    object_states_make(engine->object_states, id);
     return id;
 }
 
@@ -97,6 +98,7 @@ void key_forget(struct engine *engine, uint32_t id)
     must(key->first_claim == NO_ID);
     key_metrics_forget(engine, id);
     samples_forget(engine, id);
+    object_states_forget(engine->object_states, id);
     table_remove(key_table(engine, key->controller), key_hash(engine, id), id);
     queue_forget(engine->queue, id);
     key_release(key);

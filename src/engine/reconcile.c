@@ -386,6 +386,7 @@ void reconcile_key(struct engine *engine, uint32_t id)
     forget_whole(engine, id);
     key_metrics_count(engine, id, &decision);
     samples_replace(engine, id, &decision);
+    object_states_decide(engine, id, &decision);
     if (engine->dry_run)
         dry_run_remember(engine->dry_run, id, &decision);
     engine_guard_approve(engine, decision.approval);

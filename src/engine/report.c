@@ -117,13 +117,16 @@ void report_free(struct report *report)
     free(report);
 }
 
-static void count(struct engine *engine, uint32_t key, const struct report *report)
+static void count(struct engine *engine, uint32_t key, const struct report *report,
+                  const struct object *object)
 {
     for (size_t i = 0; i < report->count_count; i++)
         samples_count(engine, key, &report->counts[i]);
-    if (report->programmed_ms)
-        histogram_add(&engine->controllers[engine->keys[key].controller].programmed_seconds,
-                      report->programmed_ms);
+    if (!report->programmed_ms)
+        return;
+    histogram_add(&engine->controllers[engine->keys[key].controller].programmed_seconds,
+                  report->programmed_ms);
+    change_log_arrival(engine, object, report->programmed_ms);
 }
 
 void report_send(struct engine *engine, uint32_t key, const struct report *report,
@@ -131,7 +134,7 @@ void report_send(struct engine *engine, uint32_t key, const struct report *repor
 {
     if (!report)
         return;
-    count(engine, key, report);
+    count(engine, key, report, object);
     for (size_t i = 0; i < report->event_count; i++) {
         const struct object *regarding = report->events[i].regarding;
         const struct kube_event event = {.regarding = regarding ? regarding : object,

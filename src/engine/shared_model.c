@@ -157,6 +157,7 @@ static void wake(void *context, const struct object *object)
 static void programmed(void *context, const struct object *object, int64_t took_ms)
 {
     struct engine *engine = context;
+    change_log_arrival(engine, object, took_ms);
     for (size_t i = 0; i < engine->options.controller_count; i++)
         if (engine->controllers[i].controller->kind == object->kind &&
             engine->controllers[i].shared_model)

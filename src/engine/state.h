@@ -7,8 +7,10 @@
 #include "engine/engine.h"
 #include "engine/exchange.h"
 #include "engine/ledgers.h"
+#include "engine/object_states.h"
 #include "engine/published.h"
 #include "engine/questions.h"
+#include "engine/recent_changes.h"
 #include "engine/secondaries.h"
 
 #include "base/metric.h"
@@ -303,7 +305,9 @@ struct engine {
     struct loop_timer stop_timer;
     struct loop_timer leave_timer;
 
-    struct dry_run *dry_run; // NULL: none
+    struct dry_run *dry_run;               // NULL: none
+    struct object_states *object_states;   // NULL: not kept, as are
+    struct recent_changes *recent_changes; // those
 
     unsigned reconciles_since_release; // of memory
     struct loop_timer release_timer;
@@ -550,9 +554,12 @@ void report_send(struct engine *engine, uint32_t key, const struct report *repor
 
 // change_log.c: log lines of changes, with the messages of the controller whose claims they are.
 // `object` NULL: it is not known. `failures` counts those of one exchange: only the first ones are
-// logged one by one.
+// logged one by one. `claim` is not told yet what came of it; NULL: nobody claims it.
 void change_log_change(const struct backend *backend, const struct controller *controller,
-                       const struct object *object, const struct change *change, size_t *failures);
+                       const struct object *object, const struct change *change,
+                       const struct claim *claim, size_t *failures);
+// What the object wants has arrived at all servers.
+void change_log_arrival(const struct engine *engine, const struct object *object, int64_t took_ms);
 // Logs how many more failed.
 void change_log_failures(const struct backend *backend, size_t failures);
 void change_log_progress(const struct backend *backend, const struct job *job);

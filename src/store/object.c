@@ -216,6 +216,7 @@ struct object *object_new(const struct kind *kind, const char *finalizer, const 
     bodies_done(&bodies, holds_secrets(kind));
     fill_metadata(object, finalizer, metadata);
     fill_status(object, value_find(tree, "status"));
+    object->is_over = kind->is_over && kind->is_over(tree);
     return object;
 }
 
@@ -230,6 +231,7 @@ struct object *object_graft(const struct object *metadata, const struct object *
     object->refs = 1;
     object->is_packed = false;
     object->status_id = bodies->status_id;
+    object->is_over = bodies->is_over;
     object->spec_len = bodies->spec_len;
     object->managed_len = bodies->managed_len;
     return object;

@@ -27,6 +27,7 @@ struct object {
     bool is_lost : 1;            // DELETED: final state
     bool is_packed : 1;          // lies in a slab
     bool has_other_finalizers : 1;
+    bool is_over : 1; // as its kind says: nobody has to do anything about it any more
     uint8_t namespace_len;
     uint8_t name_len;
     uint8_t version_len; // resourceVersion
