@@ -16,6 +16,7 @@
 #include "commands/webhook.h"
 #include "engine/engine.h"
 #include "frontends/probes/probes.h"
+#include "frontends/status/status_page.h"
 #include "io/usage.h"
 #include "store/cluster/cluster.h"
 
@@ -28,6 +29,11 @@ static const struct option run_rows[] = {
      .placeholder = "ADDR:PORT",
      .doc = "Where /metrics is served; 0 switches it off. Not given: :8080 in a cluster, "
             "127.0.0.1:8080 on a folder."},
+    {.name = "status-page",
+     .type = OPTION_FLAG,
+     .doc = "Show the state of all objects, zones, backends and changes as pages at /status/ where "
+            "/metrics is served; with --metrics-secure to the same accounts. Not given: on a "
+            "folder only."},
     {.name = "health-probe-bind-address",
      .type = OPTION_ADDRESS,
      .placeholder = "ADDR:PORT",
@@ -63,8 +69,10 @@ struct run_process {
     struct engine *engine;
     struct probes *health;
     struct probes *metrics;
+    struct status_page *page;    // NULL: off
     struct metrics_guard *guard; // of metrics; NULL: everybody may read them
     bool is_guarded;
+    bool has_page;
     int64_t leaving_ms;
     struct loop_timer end_timer;
     struct webhook *webhook;      // NULL: off
@@ -179,6 +187,7 @@ static bool open_engine(struct run_process *run, struct error *err)
         .sync_period_ms = option_ms(run->invocation, "sync-period"),
         .zone_file_dir = option_text(run->invocation, "zone-file-dir"),
         .recorder = run->recorder,
+        .keeps_states = run->has_page,
         .leading = leading,
         .context = run,
     };
@@ -250,6 +259,26 @@ static void forget(void *context, void *asker)
     metrics_guard_forget(run->guard, asker);
 }
 
+static void answer_page(void *context, struct http_exchange *exchange)
+{
+    const struct run_process *run = context;
+    status_page_answer(run->page, exchange);
+}
+
+static bool is_loopback(const char *host)
+{
+    return !strncmp(host, "127.", strlen("127.")) || !strcmp(host, "::1");
+}
+
+static void open_page(struct run_process *run, const struct hostport *at)
+{
+    run->page = status_page_new(&(struct status_page_options){.engine = run->engine,
+                                                              .version = SIGNPOST_VERSION,
+                                                              .is_local = is_loopback(at->host),
+                                                              .checks = checks,
+                                                              .context = run});
+}
+
 static struct probes *bind_probes(struct run_process *run, struct text address, bool is_health,
                                   struct error *err)
 {
@@ -263,6 +292,10 @@ static struct probes *bind_probes(struct run_process *run, struct text address, 
         options.judge = judge, options.forget = forget, options.is_tls = true;
     if (!hostport_parse(&at, address, 0, false, err))
         return NULL;
+    if (!is_health && run->has_page) {
+        open_page(run, &at);
+        options.has_page = status_page_has, options.answer_page = answer_page;
+    }
     options.address = at.host;
     options.port = at.port;
     return probes_new(run->process.world.loop, &options, err);
@@ -413,6 +446,7 @@ static void run_close(struct run_process *run)
     loop_timer_cancel(run->process.world.loop, &run->end_timer);
     probes_free(run->health);
     probes_free(run->metrics);
+    status_page_free(run->page);
     metrics_guard_free(run->guard);
     webhook_free(run->webhook);
     run->webhook = NULL;
@@ -425,12 +459,27 @@ static void run_close(struct run_process *run)
     setup_done(&run->setup);
 }
 
+// On a folder it is there unless somebody says otherwise.
+static bool check_page(struct run_process *run, struct error *err)
+{
+    const char *address = option_text(run->invocation, "metrics-bind-address");
+    bool is_given = option_is_set(run->invocation, "status-page");
+    bool is_served = !address || strcmp(address, "0") != 0;
+    run->has_page = is_given ? option_flag(run->invocation, "status-page")
+                             : !run->setup.place.is_cluster && is_served;
+    if (run->has_page && !is_served)
+        return error_set(err, FAULT_SPEC, "",
+                         "--status-page needs --metrics-bind-address: the page is served there");
+    return true;
+}
+
 static int run_run(struct invocation *invocation)
 {
     struct run_process run = {.invocation = invocation};
     struct error err;
     if (!setup_init(&run.setup, invocation, &err) || !writer_options_check(invocation, &err) ||
-        !metrics_guard_check(invocation, run.setup.place.is_cluster, &run.is_guarded, &err)) {
+        !metrics_guard_check(invocation, run.setup.place.is_cluster, &run.is_guarded, &err) ||
+        !check_page(&run, &err)) {
         setup_done(&run.setup);
         return command_fail(2, "%s", err.text);
     }

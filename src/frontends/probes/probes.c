@@ -15,10 +15,11 @@ struct probes {
     bool is_leaving;
 };
 
-// A request for metrics whose token is being judged.
+// A request whose token is being judged.
 struct asker {
     const struct probes *probes;
     struct http_exchange *exchange;
+    void (*answer)(const struct probes *probes, struct http_exchange *exchange);
 };
 
 static void answer_text(struct http_exchange *exchange, int status, const char *text)
@@ -99,7 +100,12 @@ static void answer_metrics(const struct probes *probes, struct http_exchange *ex
                 0);
 }
 
-// ---- who may read metrics -----------------------------------------------------------------------
+static void answer_page(const struct probes *probes, struct http_exchange *exchange)
+{
+    probes->options.answer_page(probes->options.context, exchange);
+}
+
+// ---- who may read them --------------------------------------------------------------------------
 
 void probes_judged(void *context, enum probes_result result)
 {
@@ -117,7 +123,7 @@ void probes_judged(void *context, enum probes_result result)
     struct http_exchange *exchange = asker->exchange;
     http_exchange_set_data(exchange, NULL);
     if (result == PROBES_ALLOWED)
-        answer_metrics(asker->probes, exchange);
+        asker->answer(asker->probes, exchange);
     else
         http_answer(exchange, refusals[result].status, "text/plain; charset=utf-8",
                     text_of(refusals[result].text), &bearer, result == PROBES_UNKNOWN);
@@ -135,16 +141,17 @@ static struct text token_of(const struct http_exchange *exchange)
     return text_trim(text_of(header + sizeof scheme - 1));
 }
 
-static void judge_metrics(const struct probes *probes, struct http_exchange *exchange)
+static void judge(const struct probes *probes, struct http_exchange *exchange,
+                  void (*answer)(const struct probes *probes, struct http_exchange *exchange))
 {
     const struct probes_options *options = &probes->options;
     struct text token = token_of(exchange);
     if (!options->judge) {
-        answer_metrics(probes, exchange);
+        answer(probes, exchange);
         return;
     }
     struct asker *asker = mem_new_of(struct asker);
-    *asker = (struct asker){probes, exchange};
+    *asker = (struct asker){probes, exchange, answer};
     http_exchange_set_data(exchange, asker);
     if (token.len)
         options->judge(options->context, token, http_exchange_peer(exchange), asker);
@@ -170,7 +177,9 @@ static void route(const struct probes *probes, struct http_exchange *exchange, s
         buffer_add(&name, path.at + 8, path.len - 8);
         answer_ready(probes, exchange, buffer_text(&name).at, is_verbose);
     } else if (probes->options.metrics && is_path(path, "/metrics"))
-        judge_metrics(probes, exchange);
+        judge(probes, exchange, answer_metrics);
+    else if (probes->options.has_page && probes->options.has_page(path))
+        judge(probes, exchange, answer_page);
     else
         answer_text(exchange, 404, "not found\n");
 }

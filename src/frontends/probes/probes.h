@@ -10,8 +10,9 @@
 #include "store/store.h"
 
 // Health, readiness and metrics over HTTP: GET /healthz, /readyz (?verbose, /readyz/<check>),
-// /metrics. What is served depends on the callbacks that are set; anything else is 404. Metrics may
-// be for those alone who bear a token that somebody else judges, over TLS.
+// /metrics, and pages of another frontend. What is served depends on the callbacks that are set;
+// anything else is 404. Metrics and pages may be for those alone who bear a token that somebody
+// else judges, over TLS.
 
 enum probes_result {
     PROBES_ALLOWED,
@@ -21,6 +22,7 @@ enum probes_result {
 };
 
 struct hostport;
+struct http_exchange;
 struct probes_options {
     const char *address;
     uint16_t port;
@@ -30,8 +32,12 @@ struct probes_options {
     const char *(*trouble)(void *context);
     // Prometheus text 0.0.4, appended. NULL: no /metrics.
     void (*metrics)(void *context, struct buffer *out);
-    // Whose token is it that came from this address, and may they read /metrics? Leads to one
-    // probes_judged, at once or later, unless `forget` comes first. NULL: everybody may.
+    // Pages that another frontend has on this port: is this path one of them, and the answer to a
+    // GET or HEAD of it. NULL: there are none.
+    bool (*has_page)(struct text path);
+    void (*answer_page)(void *context, struct http_exchange *exchange);
+    // Whose token is it that came from this address, and may they read /metrics, and pages? Leads
+    // to one probes_judged, at once or later, unless `forget` comes first. NULL: everybody may.
     void (*judge)(void *context, struct text token, const char *peer, void *asker);
     void (*forget)(void *context, void *asker);
     // As http_server_options has it.
