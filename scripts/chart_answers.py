@@ -28,7 +28,8 @@ REFERENCE = load_reference()
 SECTIONS = {"all", "crd", "rbac", "roles", "deployment", "service", "webhook", "alerts",
             "pod-monitor", "network-policy", "dashboard"}
 OF_THE_INSTALLATION = {"namespaced", "secret-namespaces", "controllers", "namespaces", "owner-id",
-                       "leader-elect-resource-name", "admission", "webhook-url", "metrics-secure"}
+                       "leader-elect-resource-name", "admission", "webhook-url", "metrics-secure",
+                       "status-page"}
 OTHERWISE = {"namespace", "image", "replicas"}  # Helm's own, or of another form
 WATCHED, SECRETS = "example-watched", "example-secrets"
 PORTS = {"primary-listen": 5399, "intent-listen": 9116}

@@ -84,7 +84,8 @@ static const struct manifest_row container_rows[] = {
 static const struct manifest_row limits[] = {{"resources.limits.memory", VALUE_TEXT, "128Mi", 0}};
 // Options that mean the same to `signpost run`, and are handed on when they were given.
 static const char *const handed_on[] = {
-    "controllers", "owner-id", "leader-elect-resource-name", "webhook-url", "metrics-secure",
+    "controllers", "owner-id",       "leader-elect-resource-name",
+    "webhook-url", "metrics-secure", "status-page",
 };
 
 static void add_argument(const struct manifest *manifest, struct value *list, const char *option,

@@ -171,6 +171,9 @@ static const struct option run_rows[] = {
     {.name = "metrics-secure",
      .type = OPTION_FLAG,
      .doc = "Serve /metrics over TLS, to accounts that may."},
+    {.name = "status-page",
+     .type = OPTION_FLAG,
+     .doc = "Serve the status page where /metrics is, to those who may read that."},
 };
 
 static int fail_without_section(void)

@@ -59,6 +59,22 @@ def test_an_account_that_may_reads_the_metrics(replica, scraper):
     assert "signpost_build_info" in text
 
 
+def test_the_status_page_is_for_the_same_accounts(operator, cluster, namespace, scraper):
+    replica = operator.start("--metrics-secure", "--status-page")
+    stranger = cluster.account(namespace, "stranger", rules=[])
+    for path in ("/", "/status/", "/status/zones", "/status/script.js"):
+        assert scrape(replica, path=path)[0] == 401
+        assert scrape(replica, bearer(stranger.token), path=path)[0] == 403
+    status, headers, text = scrape(replica, bearer(scraper.token), path="/status/")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "<h1>Objects</h1>" in text and "This process writes what is missing." in text
+
+
+def test_there_is_no_status_page_unless_it_is_asked_for(replica, scraper):
+    for path in ("/", "/status/"):
+        assert scrape(replica, bearer(scraper.token), path=path)[0] == 404
+
+
 def test_strangers_are_401_and_others_403(replica, cluster, namespace):
     status, headers, text = scrape(replica)
     assert (status, headers["WWW-Authenticate"]) == (401, "Bearer"), text
