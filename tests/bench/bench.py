@@ -4,8 +4,8 @@ scripts/bench builds the programs and calls this. Every figure is measured on pr
 run, stripped, with their log on; a peer's figure comes from the same run. BENCH_QUICK=1 takes a
 tenth of the time and leaves the 100,000 records out. BENCH_ROWS=provider,bind,... picks groups.
 The rows on zones are those of zone_rows.py, those on Pi-holes of pihole_rows.py, those on a real API
-server of cluster_rows.py, those on crowds in one place of crowd_rows.py, those on the cluster's DNS
-of corefile_rows.py, those on DNS update records of intent_rows.py.
+server of cluster_rows.py, those on crowds in one place of crowd_rows.py, those on the status page
+of status_rows.py, those on the cluster's DNS of corefile_rows.py, those on DNS update records of intent_rows.py.
 """
 
 import os
@@ -29,6 +29,7 @@ import intent_rows  # noqa: E402
 import crowd_rows  # noqa: E402
 import harness  # noqa: E402
 import pihole_rows  # noqa: E402
+import status_rows  # noqa: E402
 import zone_rows  # noqa: E402
 from harness import LOOPBACK, Bind, Programs, Provider, free_port, wait_until  # noqa: E402
 from measure import MB, QUICK, Table, add_memory, cpu_ms, memory_mb, percentile  # noqa: E402
@@ -75,6 +76,7 @@ class Fleet:
                   f"stringData:\n  hmac: {KEY.decode()}\n")
         self.run = None
         self.probes = 0
+        self.metrics = 0  # a port, or 0: none
         self.heard = 0
 
     def save(self, name, text):
@@ -100,7 +102,8 @@ class Fleet:
         self.run = self.programs.start(
             "run", [harness.SIGNPOST, "run", "--dir", self.manifests, "--log-format", "json",
                     "--health-probe-bind-address", f"{LOOPBACK}:{probes}",
-                    "--metrics-bind-address", "0"])
+                    "--metrics-bind-address",
+                    f"{LOOPBACK}:{self.metrics}" if self.metrics else "0"])
         while not is_ready(probes):
             if self.run.poll() is not None or time.monotonic() - begin > 60:
                 raise SystemExit(f"bench: signpost run is not ready\n{self.run.tail()}")
@@ -109,6 +112,11 @@ class Fleet:
 
     def stop(self):
         self.run.stop(60)
+
+    def change(self, number):
+        """Another address for the first record of one file."""
+        index = number % (self.count // PER_FILE)
+        self.save(f"file-{index:05}.yaml", file_text(index, self.count, f"203.0.113.{number}"))
 
     def ready_records(self):
         """How many records their status files call Ready."""
@@ -314,6 +322,7 @@ GROUPS = {
     "rivals": lambda table, folder: crowd_rows.bench_rivals(table, folder, Fleet),
     "refused": lambda table, folder: crowd_rows.bench_refused(table, folder, Fleet),
     "hosts": crowd_rows.bench_hosts,
+    "page": lambda table, folder: status_rows.bench_page(table, folder, Fleet),
     "size": bench_size,
     **zone_rows.GROUPS,
     **cluster_rows.GROUPS,

@@ -8,6 +8,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 import harness
+import secondaries
 from browser import browser, one_browser  # noqa: F401
 from harness import LOOPBACK, SIGNPOST, fetch, holds, metric, record
 
@@ -93,6 +94,38 @@ spec:
   delegations: [{records: [{pattern: "*"}]}]
   nameservers: [{name: ns1, addresses: [192.0.2.53]}]
 """
+
+
+def test_names_of_ingresses_are_shown_with_what_is_in_their_way(ingresses, pihole, browser):
+    ingresses.add("app", "app.home.lan", "www.home.lan")
+    ingresses.add("taken", "nas.home.lan")
+    ingresses.write("other.yaml", "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+                    "metadata: {name: other}\nspec: {rules: [{host: other.lan}]}\n")
+    ingresses.start()
+    ingresses.wait_synced("app", "app.home.lan", "www.home.lan")
+    ingresses.wait_told("taken", "NameTaken")
+    browser.open(url(ingresses))
+    wait_row(browser, ingresses, "default/app", "Ready", "Synced")
+    wait_row(browser, ingresses, "default/taken", "Not ready", "NameTaken: nas.home.lan")
+    assert not has_row(browser, "default/other")
+    browser.open(url(ingresses, "changes"))
+    wait_row(browser, ingresses, "app.home.lan A", "Created", "Ingress default/app")
+    for page in PAGES:
+        assert pihole.password not in ask(ingresses, f"/status/{page}").body
+
+
+def test_zones_show_what_each_server_answers(programs, tmp_path, browser):
+    primary = secondaries.Primary(programs, tmp_path, kinds=("knot",), is_keyed=False)
+    primary.start()
+    server = primary.servers["knot"].start()
+    primary.wait_published(30)
+    browser.open(url(primary, "zones"))
+    wait_row(browser, primary, "shop.example", "Served", f"{server.name} answers {primary.serial()}")
+    primary.write("www.yaml", secondaries.record_text("www", "A", "192.0.2.7"))
+    primary.wait_published(30)
+    wait_row(browser, primary, "shop.example", f"{server.name} answers {primary.serial()}")
+    browser.open(url(primary, "changes"))
+    wait_row(browser, primary, "Record default/www", "At all servers")
 
 
 def test_zones_show_their_serial(programs, site, browser):
