@@ -259,6 +259,19 @@ def test_it_can_be_paused(shown, browser):
     wait_row(browser, shown, "default/new")
 
 
+def test_a_tab_that_is_hidden_asks_for_nothing(shown, browser):
+    """A headless browser shows all its tabs, so it is only told that this one is hidden."""
+    browser.open(url(shown))
+    browser.ask("window.asked = 0; window.isHidden = false; const fetch = window.fetch;"
+                "window.fetch = (...words) => { window.asked++; return fetch(...words); };"
+                "Object.defineProperty(document, 'hidden', {get: () => window.isHidden});")
+    browser.wait(lambda: browser.ask("return window.asked") > 0, "it asks", [shown.program])
+    before = browser.ask("window.isHidden = true; return window.asked")
+    assert holds(lambda: browser.ask("return window.asked") == before, 3)
+    browser.ask("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'));")
+    assert browser.ask("return window.asked") > before
+
+
 def test_it_works_without_its_script(shown, browser):
     browser.has_scripts(False)
     browser.open(url(shown))

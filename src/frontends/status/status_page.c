@@ -11,7 +11,7 @@
 #include "frontends/status/status_tables.h"
 #include "io/http_server.h"
 
-enum { CHECKS_MAX = 64, CHECKS_SHOWN = 20, TAG_OCTETS = 40 };
+enum { CHECKS_MAX = 256, CHECKS_SHOWN = 20, TAG_OCTETS = 40 };
 
 struct status_page {
     struct status_page_options options;
