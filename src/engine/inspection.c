@@ -1,6 +1,7 @@
 #include "engine/inspection.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/backend_state.h"
 
@@ -33,6 +34,14 @@ void engine_each_backend(struct engine *engine,
         if (!backend->is_released)
             call(context, &state);
     }
+}
+
+bool engine_runs(const struct engine *engine, const char *controller)
+{
+    for (size_t i = 0; i < engine->options.controller_count; i++)
+        if (!strcmp(engine->options.controllers[i]->name, controller))
+            return true;
+    return false;
 }
 
 size_t engine_zone_servers(const struct engine *engine, struct dname apex,

@@ -38,6 +38,9 @@ void engine_each_state(struct engine *engine,
                        void (*call)(void *context, const struct object_state *state),
                        void *context);
 
+// Does a controller of that name run here, whether it has objects or not?
+bool engine_runs(const struct engine *engine, const char *controller);
+
 // ---- backends -----------------------------------------------------------------------------------
 
 struct backend_state {

@@ -352,7 +352,7 @@ def test_it_is_only_read(shown, method):
     ("x=1", 'this page has no filter "x"; its filters are: system, state, q, page'),
     ("page=0", "the page must be a number from 1"), ("page=-1", "the page must be"),
     ("page=99999999999999999999", "the page must be"), ("page=1&page=2", "given twice"),
-    ("state=well", "not-ready, unknown, ready or over"), ("system=nothing", "no system of that name"),
+    ("state=well", "not-ready, unknown, ready or over"), ("system=nothing", "no system of that name runs here"),
     ("q=%zz", "not encoded"), ("q=%ff", "not UTF-8"), ("q=%00", "not encoded"),
     ("q=" + "a" * 321, "longer than 320"), ("q=" + "a" * 3000, "longer than 2048"),
 ])
@@ -361,6 +361,14 @@ def test_a_filter_that_there_is_none_of_is_told(shown, query, text):
     assert reply.status == 400
     assert text in reply.body.replace("&quot;", '"')
     assert "Show all objects" in reply.body
+
+
+def test_a_system_that_has_no_objects_yet_can_be_chosen(shown, browser):
+    browser.open(url(shown, "?system=zone"))
+    assert browser.text("#rows caption") == "Objects: none"
+    assert browser.ask("return document.getElementById('system').value") == "zone"
+    shown.write("shop.yaml", ZONE)
+    wait_row(browser, shown, "default/shop")
 
 
 def test_one_who_comes_by_a_strangers_name_is_sent_away(shown):

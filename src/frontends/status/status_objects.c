@@ -173,14 +173,26 @@ static void add_choice(struct buffer *out, const char *value, const char *text, 
                   !strcmp(value, chosen) ? " selected" : "", text);
 }
 
+// Those that have objects, and the chosen one.
+static void add_systems(struct buffer *out, const struct objects *objects)
+{
+    const char *chosen = objects->query->system;
+    bool is_there = !*chosen;
+    add_choice(out, "", "all", chosen);
+    for (size_t i = 0; i < objects->system_count; i++) {
+        add_choice(out, objects->systems[i].name, objects->systems[i].name, chosen);
+        is_there |= !strcmp(objects->systems[i].name, chosen);
+    }
+    if (!is_there)
+        add_choice(out, chosen, chosen, chosen);
+}
+
 static void add_form(struct buffer *out, const struct objects *objects)
 {
     const struct status_query *query = objects->query;
     buffer_add_text(out, "<form method=\"get\" action=\"./\" role=\"search\">\n"
                          "<label>System <select name=\"system\" id=\"system\">");
-    add_choice(out, "", "all", query->system);
-    for (size_t i = 0; i < objects->system_count; i++)
-        add_choice(out, objects->systems[i].name, objects->systems[i].name, query->system);
+    add_systems(out, objects);
     buffer_add_text(out, "</select></label>\n<label>State <select name=\"state\" id=\"state\">");
     add_choice(out, "", "all", query->state);
     for (size_t i = 0; i < OBJECT_READINESSES; i++)
@@ -246,29 +258,27 @@ static void add_objects(struct buffer *out, const struct objects *objects)
     html_add_pager(out, objects->query, count);
 }
 
-static bool check_query(const struct objects *objects, struct error *err)
+static bool check_query(const struct engine *engine, const struct status_query *query,
+                        struct error *err)
 {
-    const struct status_query *query = objects->query;
     bool is_state = !*query->state;
     for (size_t i = 0; i < OBJECT_READINESSES; i++)
         is_state |= !strcmp(query->state, status_states[i]);
     if (!is_state)
         return error_set(err, FAULT_SPEC, "",
                          "there is no such state; it is not-ready, unknown, ready or over");
-    bool is_system = !*query->system || !objects->system_count;
-    for (size_t i = 0; i < objects->system_count; i++)
-        is_system |= !strcmp(query->system, objects->systems[i].name);
-    return is_system || error_set(err, FAULT_SPEC, "", "no system of that name has objects here");
+    return !*query->system || engine_runs(engine, query->system) ||
+           error_set(err, FAULT_SPEC, "", "no system of that name runs here");
 }
 
 bool status_write_objects(struct engine *engine, const struct status_query *query,
                           struct status_contents *out, struct error *err)
 {
+    if (!check_query(engine, query, err))
+        return false;
     autofree struct objects *objects = mem_new_of(struct objects);
     objects->query = query;
     engine_each_state(engine, count_state, objects);
-    if (!check_query(objects, err))
-        return false;
     find_starts(objects);
     engine_each_state(engine, pick_state, objects);
     add_summary(&out->summary, objects);
