@@ -99,6 +99,8 @@ def test_kubectl_and_files_change_what_knot_answers_until_ctrl_c(place, terminal
     port = int(place["KNOT_PORT"])
     kubeconfig = re.search(r"export KUBECONFIG=(\S+)", shell.output)[1]
     assert kubeconfig == str(folder / "kubeconfig")
+    page = re.search(r"http://127\.0\.0\.1:(\d+)(/status/)", shell.output)
+    assert "default/www-of-somebody-else" in harness.fetch(int(page[1]), page[2])[1]
 
     def becomes(name, answers):
         wait_until(lambda: ask_dns(port, f"{name}.{ZONE}", "A") == answers,

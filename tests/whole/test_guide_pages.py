@@ -52,6 +52,10 @@ def test_a_secret_is_where_the_page_says_and_nowhere_else(page_at):
     page_at("security-model.md").follow()
 
 
+def test_the_status_page_is_there_as_written(page_at):
+    page_at("status-page.md").follow()
+
+
 def test_a_name_is_explained_as_written(page_at):
     page_at("explaining.md").follow()
 

@@ -109,6 +109,8 @@ def test_edits_are_followed_live_and_ctrl_c_leaves_nothing(place, terminal):
     shell.wait_for(r"(?s)Ctrl-C ends everything.*DNSRecord/default/www-of-somebody-else")
     manifests = pathlib.Path(place["RUN_DIR"]) / "manifests"
     assert re.search(rf"{re.escape(str(manifests))}", shell.output)
+    page = re.search(r"http://127\.0\.0\.1:(\d+)(/status/)", shell.output)
+    assert "default/www-of-somebody-else" in harness.fetch(int(page[1]), page[2])[1]
     port = int(place["KNOT_PORT"])
 
     def becomes(name, kind, answers):
