@@ -78,3 +78,16 @@ def test_the_troubleshooting_page_has_each_reason_once_and_no_other():
                for name in ROW.findall(table.read_text())]
     page = (ROOT / "docs" / "guide" / "troubleshooting.md").read_text()
     assert sorted(re.findall(r"^\| `([A-Z][A-Za-z0-9]+)` \|", page, re.M)) == sorted(reasons)
+
+
+def test_every_metric_of_the_program_has_its_row():
+    """The other way round a test of the command line holds the page against what processes show."""
+    page = (ROOT / "docs" / "reference" / "metrics.md").read_text()
+    rows = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
+    named = set()
+    for path in (ROOT / "src").rglob("*.c"):
+        if not path.name.startswith("test_"):
+            named |= set(re.findall(r'"((?:signpost|workqueue|leader_election|controller_runtime|'
+                                    r'rest_client|process)_[a-z_]*[a-z])"', path.read_text()))
+    assert len(named) > 70
+    assert not named - rows
