@@ -24,8 +24,9 @@ def objects_of(sets):
 
 
 @pytest.fixture
-def page(tmp_path):
-    folder = tmp_path / "empty"
+def page(tmp_path_factory):
+    """In an empty folder whose path is short: Knot's control socket is in it."""
+    folder = tmp_path_factory.mktemp("page") / "empty"
     folder.mkdir()
     shell = guide.Shell(folder, {"signpost": harness.SIGNPOST, "knotd": KNOTD})
     yield guide.Guide(PAGE, shell, (5301, 7100, 8080, 8081))
