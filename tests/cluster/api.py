@@ -152,6 +152,17 @@ class Api:
                       fieldManager=manager, force="true")
         return self.want("PATCH", target, document, content_type=PATCHES["apply"], **options)
 
+    def apply_pod(self, document):
+        """Again, as a controller does it, while admission has not seen the Pod's account yet."""
+        def made():
+            try:
+                return self.apply(document)
+            except AssertionError as error:
+                if "error looking up service account" not in str(error):
+                    raise
+                return None
+        return wait_until(made, "the Pod's account is known", 20)
+
     def get(self, kind, name, namespace=None):
         """None if there is none."""
         reply = self.ask("GET", path(kind, namespace, name))

@@ -19,7 +19,7 @@ class Pod:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind((address, port))
         threading.Thread(target=self.answer, daemon=True).start()
-        cluster.api.apply({
+        cluster.api.apply_pod({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": namespace, "labels": labels},
             "spec": {"containers": [{"name": "dns", "image": "coredns"}],

@@ -68,7 +68,7 @@ class Pod:
 
     def put_object(self):
         labels = self.template["metadata"]["labels"]
-        self.kubelet.api.apply({
+        self.kubelet.api.apply_pod({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": self.name, "namespace": self.kubelet.namespace, "labels": labels,
                          "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment",

@@ -282,7 +282,7 @@ class Workload:
             "uid": self.meta["uid"], "controller": True}])
         meta["labels"] = {**meta.get("labels", {}), HASH: self.hash}
         template["spec"]["nodeName"] = NODE
-        self.node.api.create({"apiVersion": "v1", "kind": "Pod", **template})
+        self.node.api.apply_pod({"apiVersion": "v1", "kind": "Pod", **template})
 
     def is_ready(self, pod):
         return (api.condition(pod, "Ready") or {}).get("status") == "True"
