@@ -118,10 +118,12 @@ def test_an_edit_is_judged_and_an_object_that_goes_is_not(site):
 def test_a_class_is_judged_too(site):
     name = f"{site.namespace}-home"
     document = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "DNSClass", "metadata": {"name": name},
-                "spec": {"server": "http://127.0.0.1:7100", "hmacAuth": {"secret": "abc"}}}
+                "spec": {"server": "http://127.0.0.1:7100",
+                         "hmacAuth": {"secret": "planted-4711-0815"}}}
     code, _, errors = site.cluster.kubectl("apply", "--dry-run=server", "-f", "-",
                                            stdin=json.dumps(document))
     assert code == 0 and "Warning: hmacAuth.secret: is readable by everyone" in errors
+    assert "planted" not in errors
 
 
 def test_nobody_is_blocked_while_the_program_is_away(site):

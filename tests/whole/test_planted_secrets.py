@@ -101,6 +101,11 @@ def test_of_the_key_of_a_class(provider, site, tmp_path):
     made.wait_ready("www")
     watched = Watched(made, planted)
     watched.look(tmp_path / "recordings")
+    for reply in (server.client.ask("GET", "/health"), server.client.ask("GET", "/nothing"),
+                  server.client.ask("POST", "/record", b"{", key=b"another"),
+                  server.client.upsert("A", "example.test", "other", ["192.0.2.300"]),
+                  server.client.send("POST", "/record", b"{}")):
+        watched.search("the provider's reply", f"{reply.headers}{reply}")
     # Another key than the server's, and a class that says its own in plain text.
     other = b"planted-key-of-nobody-1234567890"
     made.write("secret.yaml", harness.secret_text(key=other))
