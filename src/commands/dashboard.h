@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-// What the dashboard shows that `signpost manifests --dashboard` prints: tables of panels in
-// sections. The metrics of controllers have panels by their own tables (struct controller_metric);
+// The tables of panels, in sections, of the dashboard that `signpost manifests --dashboard` prints.
+// The metrics of controllers have panels by their own tables (struct controller_metric);
 // what else there is stands in tables like these, those of one system with its subject.
 
 enum dashboard_form {

@@ -226,7 +226,7 @@ static void write_controller(struct writer *writer, const struct controller *con
     }
 }
 
-// Those that one of the list brings follow it, in its row.
+// A controller that another one brings follows it, in the same row.
 static void write_controllers(struct writer *writer)
 {
     const char *row = NULL;
@@ -256,7 +256,7 @@ static void add_controller(struct writer *writer, const struct controller *contr
 
 // ---- at a glance --------------------------------------------------------------------------------
 
-// Of a metric that nobody has nothing is shown, of one that is well a 0.
+// Shows 0 where all is well, and nothing where nobody has the metric.
 static void add_objects_not_ready(struct writer *writer, const struct controller *controller,
                                   const struct controller_metric *metric)
 {

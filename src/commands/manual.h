@@ -8,7 +8,8 @@
 
 // What is told of the commands: help, manual pages and shell completion, all made of their tables.
 
-// What an exit code means, below EXIT_CODES, of that command; NULL: of all.
+// Returns the meaning of an exit code (below EXIT_CODES) of a command, or with NULL of all
+// commands.
 const char *exit_doc(const struct command *command, int code);
 
 extern const char signpost_summary[]; // one line

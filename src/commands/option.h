@@ -91,7 +91,7 @@ struct command {
     const char *path_option; // "dir": the one argument is its value; or NULL
     const char *doc;         // paragraphs for --help and the manual page
     const char *examples;    // or NULL
-    // What each exit code means; NULL: what it means of all commands (manual.h).
+    // The meaning of each exit code; where one is NULL, exit_doc() has that of all commands.
     const char *exit_docs[EXIT_CODES];
     struct option_group groups[OPTION_GROUPS_MAX];
     bool has_settings;                         // the controllers' settings are options of it too

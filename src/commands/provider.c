@@ -8,6 +8,7 @@
 #include "dns/record.h"
 #include "frontends/probes/probes.h"
 #include "frontends/provider_api/provider_api.h"
+#include "io/address.h"
 #include "io/usage.h"
 
 enum { SECRET_OCTETS_MAX = 4096, REREAD_MS = 1000, STOP_MS = 30000, BACKEND_NAME_MAX = 300 };
@@ -429,18 +430,14 @@ static void warn_of_sha1(const struct provider_process *provider)
              LOG_TEXT("key", option_text(provider->invocation, "tsig-name")), LOG_END);
 }
 
-static bool is_loopback(const char *host)
-{
-    return !strncmp(host, "127.", strlen("127.")) || !strcmp(host, "::1");
-}
-
 static void warn_of_no_key(const struct provider_process *provider)
 {
     struct hostport at;
     const char *listen = option_text(provider->invocation, "listen");
     if (!option_flag(provider->invocation, "insecure-no-auth"))
         return;
-    bool is_local = hostport_parse(&at, text_of(listen), 0, false, NULL) && is_loopback(at.host);
+    bool is_local =
+        hostport_parse(&at, text_of(listen), 0, false, NULL) && address_is_loopback(at.host);
     log_line(provider->process.log, LOG_WARN,
              is_local ? "requests need no key: every program on this machine can change records"
                       : "requests need no key and come from the network: anybody who reaches the "

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "frontends/probes/probes.h"
 #include "frontends/status/status_page.h"
+#include "io/address.h"
 #include "io/usage.h"
 #include "store/cluster/cluster.h"
 
@@ -265,18 +266,14 @@ static void answer_page(void *context, struct http_exchange *exchange)
     status_page_answer(run->page, exchange);
 }
 
-static bool is_loopback(const char *host)
-{
-    return !strncmp(host, "127.", strlen("127.")) || !strcmp(host, "::1");
-}
-
 static void open_page(struct run_process *run, const struct hostport *at)
 {
-    run->page = status_page_new(&(struct status_page_options){.engine = run->engine,
-                                                              .version = SIGNPOST_VERSION,
-                                                              .is_local = is_loopback(at->host),
-                                                              .checks = checks,
-                                                              .context = run});
+    run->page =
+        status_page_new(&(struct status_page_options){.engine = run->engine,
+                                                      .version = SIGNPOST_VERSION,
+                                                      .is_local = address_is_loopback(at->host),
+                                                      .checks = checks,
+                                                      .context = run});
 }
 
 static struct probes *bind_probes(struct run_process *run, struct text address, bool is_health,
@@ -459,7 +456,7 @@ static void run_close(struct run_process *run)
     setup_done(&run->setup);
 }
 
-// On a folder it is there unless somebody says otherwise.
+// On a folder the page is there unless an option says otherwise.
 static bool check_page(struct run_process *run, struct error *err)
 {
     const char *address = option_text(run->invocation, "metrics-bind-address");

@@ -7,8 +7,9 @@
 #include "dns/dname.h"
 #include "engine/controller.h"
 
-// What frontends show to people who look in: what became of each object, the backends, the servers
-// of zones and the last changes. It is read-only. What a call gets is borrowed until that returns.
+// A view for frontends that show people what goes on: what became of each object, the backends, the
+// servers of zones and the last changes. It is read-only. What a call gets is borrowed until that
+// returns.
 
 struct engine;
 

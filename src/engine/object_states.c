@@ -105,7 +105,7 @@ static void read_status(struct object_states *states, struct state_row *row,
             value_text_at(condition, "reason"), value_text_at(condition, "message"));
 }
 
-// Of a key without a status of its own.
+// Judges a key without a status of its own by its claims.
 static void read_claims(struct engine *engine, uint32_t id, const struct decision *decision)
 {
     struct object_states *states = engine->object_states;

@@ -42,6 +42,16 @@ void address_write(struct buffer *out, const uint8_t address[ADDRESS_OCTETS])
     buffer_add_text(out, text);
 }
 
+bool address_is_loopback(const char *text)
+{
+    uint8_t address[ADDRESS_OCTETS];
+    static const uint8_t loopback[ADDRESS_OCTETS] = {[15] = 1};
+    if (!strcmp(text, "localhost"))
+        return true;
+    return address_read(text, address) && (!memcmp(address, loopback, sizeof address) ||
+                                           (address_is_ipv4(address) && address[12] == 127));
+}
+
 void address_of(const struct sockaddr *peer, uint8_t out[ADDRESS_OCTETS], uint16_t *port)
 {
     if (peer->sa_family == AF_INET) {

@@ -42,6 +42,19 @@ static void what_is_no_address_is_refused(void **state)
         assert_false(address_read(texts[i], octets));
 }
 
+static void loopback_addresses_are_known(void **state)
+{
+    static const char *const ours[] = {"localhost", "127.0.0.1", "127.9.8.7", "::1",
+                                       "::ffff:127.0.0.1"};
+    static const char *const others[] = {
+        "", "128.0.0.1", "::", "::2", "127.0.0.1.example", "127.", "localhost.example"};
+    (void)state;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        assert_true(address_is_loopback(ours[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(address_is_loopback(others[i]));
+}
+
 static void peers_of_both_families_are_read(void **state)
 {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(5300)};
@@ -66,6 +79,7 @@ int main(void)
         cmocka_unit_test(an_address_comes_back_as_it_was),
         cmocka_unit_test(both_spellings_of_ipv4_are_one),
         cmocka_unit_test(what_is_no_address_is_refused),
+        cmocka_unit_test(loopback_addresses_are_known),
         cmocka_unit_test(peers_of_both_families_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,7 +155,7 @@ bool pihole_is_listed(struct text list, struct text name)
     return false;
 }
 
-// What the annotations say of all hosts of an object.
+// The annotations of an object, which hold for all of its hosts.
 struct host_lister {
     struct kind_names *out;
     struct pihole_annotations desired;

@@ -373,10 +373,11 @@ def test_a_system_that_has_no_objects_yet_can_be_chosen(shown, browser):
 
 def test_one_who_comes_by_a_strangers_name_is_sent_away(shown):
     """A page of somebody else's may have its name lead here (DNS rebinding)."""
-    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", ""):
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "",
+                 "127.evil.example", "192.0.2.1", ":80", "[::2]:8080"):
         reply = ask(shown, "/status/", Host=host)
         assert reply.status in (400, 403) and "default/www" not in reply.body
-    for host in ("localhost", "localhost:8080", f"{LOOPBACK}:1", "[::1]:8080"):
+    for host in ("localhost", "localhost:8080", LOOPBACK, f"{LOOPBACK}:1", "127.0.0.2:8080", "[::1]:8080"):
         assert ask(shown, "/status/", Host=host).status == 200
 
 

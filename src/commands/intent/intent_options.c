@@ -59,18 +59,6 @@ const struct option intent_options[INTENT_OPTION_COUNT] = {
             "API is served over TLS; without one it is served over plain HTTP."},
 };
 
-static bool is_loopback(const char *host)
-{
-    uint8_t address[ADDRESS_OCTETS];
-    static const uint8_t loopback[ADDRESS_OCTETS] = {[15] = 1};
-    if (!strcmp(host, "localhost"))
-        return true;
-    if (!address_read(host, address))
-        return false;
-    return !memcmp(address, loopback, sizeof address) ||
-           (address_is_ipv4(address) && address[12] == 127);
-}
-
 static bool add_place(struct intent_config *out, const char *text, bool needs_ipv6,
                       struct error *err)
 {
@@ -82,7 +70,7 @@ static bool add_place(struct intent_config *out, const char *text, bool needs_ip
         return error_prefix(err, "--intent-listen: ");
     place->needs_ipv6 = needs_ipv6;
     out->place_count++;
-    if (out->auth == INTENT_AUTH_NONE && !is_loopback(place->at.host))
+    if (out->auth == INTENT_AUTH_NONE && !address_is_loopback(place->at.host))
         return error_set(err, FAULT_SPEC, "",
                          "--intent-listen: %s is not on this machine alone, and --intent-auth=none "
                          "lets everybody change everything: listen at 127.0.0.1, or choose another "

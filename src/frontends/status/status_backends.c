@@ -14,13 +14,13 @@ static bool is_learning(const struct backend_view *view)
     return view->is_learning || !view->answered_s;
 }
 
-// Why nothing, or not all, can be done there; NULL: it can.
+// Finds what keeps us from doing all that is wanted there; NULL: nothing does.
 static const struct error *find_fault(const struct backend_view *view)
 {
     const struct error *faults[] = {&view->fault, &view->unavailable,
                                     view->answered_s && !view->is_answer_ok ? &view->answer_error
                                                                             : NULL};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+    for (size_t i = 0; i < COUNT_OF(faults); i++)
         if (faults[i] && faults[i]->fault != FAULT_NONE)
             return faults[i];
     return NULL;

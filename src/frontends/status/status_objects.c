@@ -173,7 +173,7 @@ static void add_choice(struct buffer *out, const char *value, const char *text, 
                   !strcmp(value, chosen) ? " selected" : "", text);
 }
 
-// Those that have objects, and the chosen one.
+// Offers the systems that have objects, and the chosen one.
 static void add_systems(struct buffer *out, const struct objects *objects)
 {
     const char *chosen = objects->query->system;

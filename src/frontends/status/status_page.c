@@ -6,12 +6,14 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/url.h"
 #include "engine/engine.h"
 #include "frontends/status/html.h"
 #include "frontends/status/status_tables.h"
+#include "io/address.h"
 #include "io/http_server.h"
 
-enum { CHECKS_MAX = 256, CHECKS_SHOWN = 20, TAG_OCTETS = 40 };
+enum { CHECKS_MAX = 256, CHECKS_SHOWN = 20, TAG_OCTETS = 40, HTTP_PORT = 80 };
 
 struct status_page {
     struct status_page_options options;
@@ -154,7 +156,7 @@ static void add_check(struct buffer *out, const struct store_check *check)
     buffer_add_text(out, "</li>\n");
 }
 
-// Those that are not ok; beyond the first ones their number counts.
+// Shows the first checks that are not ok, and how many more there are.
 static void add_checks(struct buffer *out, const struct status_page *page)
 {
     const struct status_page_options *options = &page->options;
@@ -205,12 +207,10 @@ static void write_fault(struct buffer *out, const struct status_page *page, cons
 
 // ---- answering ----------------------------------------------------------------------------------
 
-enum { HEADERS_MAX = 9 };
-
 static void answer(struct http_exchange *exchange, int status, const char *type, struct text body,
                    const struct http_header *extra)
 {
-    struct http_header headers[HEADERS_MAX] = {
+    static const struct http_header always[] = {
         {"Content-Security-Policy",
          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
          "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
@@ -221,10 +221,11 @@ static void answer(struct http_exchange *exchange, int status, const char *type,
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Cross-Origin-Opener-Policy", "same-origin"},
     };
-    size_t count = 7;
+    struct http_header headers[COUNT_OF(always) + 1];
+    memcpy(headers, always, sizeof always);
     if (extra)
-        headers[count++] = *extra;
-    http_answer(exchange, status, type, body, headers, count);
+        headers[COUNT_OF(always)] = *extra;
+    http_answer(exchange, status, type, body, headers, COUNT_OF(always) + (extra != NULL));
 }
 
 static void answer_html(struct http_exchange *exchange, int status, const struct buffer *body)
@@ -270,13 +271,9 @@ static void answer_view(const struct status_page *page, struct http_exchange *ex
 // "localhost:8080", "127.0.0.1", "[::1]:8080".
 static bool is_local_host(const char *host)
 {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-    for (size_t i = 0; host && i < COUNT_OF(names); i++) {
-        size_t len = strlen(names[i]);
-        if (!strncmp(host, names[i], len) && (!host[len] || host[len] == ':'))
-            return true;
-    }
-    return false;
+    struct hostport at;
+    return host && hostport_parse(&at, text_of(host), HTTP_PORT, false, NULL) &&
+           address_is_loopback(at.host);
 }
 
 static bool is_foreign(const struct status_page *page, const struct http_exchange *exchange)

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
-// What the query of a status page asks for: "system=dnsrecord&state=not-ready&q=shop&page=2". Who
-// names something else is told so, rather than shown what he did not ask for.
+// The query of a status page: "system=dnsrecord&state=not-ready&q=shop&page=2". Anything else in it
+// is refused, rather than answered with what was not asked for.
 
 enum { STATUS_QUERY_OCTETS_MAX = 2048, STATUS_FIELD_OCTETS_MAX = 320, STATUS_PAGE_MAX = 1000000 };
 

@@ -4,7 +4,7 @@
 #include "engine/inspection.h"
 #include "frontends/status/status_query.h"
 
-// What the pages show, each as HTML. A page has a summary for people who listen to it, the parts
+// The contents of the pages, as HTML. A page has a summary for people who listen to it, the parts
 // that are renewed by themselves (<div id="..." data-live>), and what is typed into, which is not.
 
 struct status_contents {
