@@ -23,17 +23,31 @@ fail() {
     exit 1
 }
 
+# One that has ended and that nobody has asked for yet is not, once its last thread has.
+is_running() { # PID
+    local pid=$1 stat
+    read -r stat 2>/dev/null <"/proc/$pid/stat" || return 1
+    set -- "/proc/$pid/task/"*
+    [[ ${stat##*) } != [ZX]* ]] || (($# > 1))
+}
+
+await_end() { # PID: five seconds at most
+    for _ in $(seq 50); do
+        is_running "$1" || return 0
+        sleep 0.1
+    done
+}
+
+# They need not be children of this script, so `wait` alone would not wait for them.
 end_all() { # PID...: the last one first
     local pid i
     for ((i = $#; i > 0; i--)); do
         kill -TERM "${!i}" 2>/dev/null || continue
     done
     for pid in "$@"; do
-        for _ in $(seq 50); do
-            kill -0 "$pid" 2>/dev/null || break
-            sleep 0.1
-        done
+        await_end "$pid"
         kill -KILL "$pid" 2>/dev/null || true
+        await_end "$pid"
         wait "$pid" 2>/dev/null || true
     done
 }
