@@ -8,6 +8,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import termios
 import threading
@@ -155,3 +156,25 @@ def is_alive(pid):
     except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def check_taken_port(target, place, name):
+    """`make run` or `make run-cluster` where somebody else listens at the port of that name."""
+    with socket.create_server((harness.LOOPBACK, int(place[name]))):
+        result = make(target, place, "ONCE=1")
+    assert result.returncode != 0
+    assert f"{target}: port {place[name]} on 127.0.0.1 is in use" in result.stderr
+    assert f"make {target} {name}=" in result.stderr
+    assert nothing_is_left(place)
+
+
+def check_answers(target, place, *texts):
+    """Once, it shows these texts and the serial that Knot has, and leaves nothing."""
+    result = make(target, place, "ONCE=1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    for text in ("192.0.2.10", "2001:db8::10", "v=spf1 mx -all", "www-of-somebody-else", "Conflict",
+                 "192.0.2.81", "shop-lab", "NotDelegated", *texts):
+        assert text in result.stdout, result.stdout
+    serial = re.search(r"Zone/default/shop +shop\.example (\d{10}) +True", result.stdout)
+    assert serial and f"\n    knot {serial[1]} Current\n" in result.stdout, result.stdout
+    assert nothing_is_left(place)
